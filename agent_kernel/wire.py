@@ -242,9 +242,14 @@ class SnapshotParams(Frozen):
 
 
 class EventParams(Frozen):
-    """The one notification: a recorded event of a run of this kernel."""
+    """The one notification: a recorded event of a run of this kernel.
+
+    ``seq`` is the event's own. When deltas were joined on the way, ``first`` is the ``seq`` of the
+    first of them, so that a reader can tell joining (``first`` follows what it has) from loss.
+    """
 
     seq: int
+    first: int = 0
     run_id: str
     event: Event
 

@@ -250,9 +250,15 @@ export type EditedCell = {
   index?: number | null | undefined;
 };
 
-/** The one notification: a recorded event of a run of this kernel. */
+/**
+ * The one notification: a recorded event of a run of this kernel.
+ *
+ * `seq` is the event's own. When deltas were joined on the way, `first` is the `seq` of the
+ * first of them, so that a reader can tell joining (`first` follows what it has) from loss.
+ */
 export type EventParams = {
   seq: number;
+  first: number;
   run_id: string;
   event: Event;
 };
