@@ -27,14 +27,15 @@ help:
 demo: $(STAMP)-demo
 	$(BIN)/agent-kernel demo
 
-lab: $(STAMP)-lab $(STAMP)-extension
+# Node is looked at first: it is what a machine lacks most often, and the look is quick.
+lab: labextension/node_modules/.made $(STAMP)-lab $(STAMP)-extension
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/tour.ipynb
 
-test: $(STAMP)-test $(STAMP)-extension $(OLD)/.made
+test: labextension/node_modules/.made $(STAMP)-test $(STAMP)-extension $(OLD)/.made
 	$(BIN)/python -m tests.support.chromium
 	AGENT_KERNEL_IPYKERNEL73="$(CURDIR)/$(OLD)/bin/python" PATH="$(BIN):$$PATH" $(BIN)/pytest $(ARGS)
 
-check: $(STAMP)-test labextension/node_modules/.made
+check: labextension/node_modules/.made $(STAMP)-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -78,8 +79,7 @@ $(STAMP)-test: pyproject.toml hatch_build.py | $(BIN)/python
 , := ,
 
 labextension/node_modules/.made: labextension/package.json labextension/package-lock.json
-	@node -e 'const [a, b] = process.versions.node.split(".").map(Number); \
-		process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null || { \
+	@node labextension/scripts/check-node.cjs 2>/dev/null || { \
 		echo "node 20.19 or newer (with npm) is needed to build the JupyterLab extension;" \
 		"see https://nodejs.org. make demo does without." >&2; exit 1; }
 	$(NPM) ci --no-audit --no-fund

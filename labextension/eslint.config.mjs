@@ -37,7 +37,7 @@ export default tseslint.config(
     }
   },
   {
-    files: ['scripts/**/*.mjs', 'eslint.config.mjs'],
+    files: ['scripts/**/*.{cjs,mjs}', 'eslint.config.mjs'],
     languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly' } }
   },
   {
