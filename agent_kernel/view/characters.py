@@ -1,0 +1,61 @@
+"""Characters that hide something from the reader's eye, made visible (CASES 125).
+
+What a person is asked to allow must look like what will run: bidi controls reorder text,
+zero-width and filler characters hide it, control characters rewrite a terminal's line.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Letters and marks by category, yet drawn as nothing.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Joiners make emoji and several scripts; in prose they are meant.
+_JOINERS = frozenset("\u200c\u200d\u200e\u200f\u00ad\ufeff")
+_LONG_GAP = re.compile(r"(?<=\S) {17,}(?=\S)")
+
+
+def label(character: str) -> str:
+    """The box drawn in place of a character: ``⟨U+202E⟩``."""
+    return f"⟨U+{ord(character):04X}⟩"
+
+
+def _hides(character: str) -> bool:
+    if character in "\n\t" or " " <= character <= "~":
+        return False
+    code = ord(character)
+    if 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF or character in _BLANK:
+        return True
+    category = unicodedata.category(character)
+    return category in _HIDING or (category == "Zs" and character != " ")
+
+
+def visible(text: str) -> str:
+    """The exact text with every hiding character as a labelled box; new lines and tabs stay.
+
+    A long gap inside a line is written as its length, since it can push text out of sight.
+    """
+    text = text.replace("\r\n", "\n")
+    shown = "".join(label(c) if _hides(c) else c for c in text)
+    return _LONG_GAP.sub(lambda gap: f" ⟨{len(gap.group())} spaces⟩ ", shown)
+
+
+def calm(text: str) -> str:
+    """Prose for display: controls and bidi overrides as boxes, joiners and spaces as written."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(
+        label(c)
+        if _hides(c)
+        and c not in _JOINERS
+        and unicodedata.category(c) in {"Cc", "Cf", "Cs"}
+        else c
+        for c in text
+    )
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """One visible line of at most ``limit`` characters; white space folded."""
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
