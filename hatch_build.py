@@ -21,7 +21,11 @@ class SharedDataHook(BuildHookInterface[Any]):
     """Runs after ``jupyter-builder``, whose product it packs."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name the extension and its ``install.json`` unless the build was skipped."""
+        """Name the extension and its ``install.json`` unless the build was skipped.
+
+        A skipped build leaves an extension that lies there out as well: ``make`` links it, and
+        an installed copy would be written, and later uninstalled, through that link.
+        """
         if os.environ.get("SKIP_JUPYTER_BUILDER"):
             return
         if not Path(self.root, BUILT, "package.json").is_file():

@@ -28,7 +28,12 @@ export default tseslint.config(
     }
   },
   {
-    // One plugin object per capability; lumino classes are used for their statics alone at times.
+    // A lumino signal is connected to a method and its object: `signal.connect(this.onX, this)`.
+    files: ['src/{session,notebook,turn,panel}/**/*.{ts,tsx}'],
+    rules: { '@typescript-eslint/unbound-method': 'off' }
+  },
+  {
+    // A test that meets an undefined fails by itself, which is all it has to do.
     files: ['src/**/*.test.{ts,tsx}'],
     rules: {
       '@typescript-eslint/no-non-null-assertion': 'off',
