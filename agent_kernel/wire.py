@@ -40,6 +40,7 @@ CELL_CHANGED = -32002
 CELL_AMBIGUOUS = -32003
 NO_NOTEBOOK = -32004
 KERNEL_BUSY = -32005
+CELL_LOCKED = -32006
 
 
 def source_hash(source: str) -> str:
@@ -314,8 +315,11 @@ class EditedCell(Frozen):
 
 
 class NotebookEditResult(Frozen):
+    """``kept`` (undo only): cells left alone, for somebody has changed them since."""
+
     cells: tuple[EditedCell, ...] = ()
     total_cells: int = 0
+    kept: tuple[str, ...] = ()
 
 
 class NotebookOutputsParams(Frozen):

@@ -1,13 +1,7 @@
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { sessions } from './session/plugin';
 
 /** The plugins of this extension; each lives in its own room. */
-const plugins: JupyterFrontEndPlugin<unknown>[] = [
-  {
-    id: 'jupyter-agent-kernel:plugin',
-    description: 'Settings of the notebook agent.',
-    autoStart: true,
-    activate: () => undefined
-  }
-];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [sessions];
 
 export default plugins;

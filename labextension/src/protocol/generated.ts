@@ -25,6 +25,7 @@ export const CELL_CHANGED = -32002;
 export const CELL_AMBIGUOUS = -32003;
 export const NO_NOTEBOOK = -32004;
 export const KERNEL_BUSY = -32005;
+export const CELL_LOCKED = -32006;
 
 export type MediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
@@ -348,9 +349,11 @@ export type NotebookEditParams = {
   session_id: string | null;
 };
 
+/** `kept` (undo only): cells left alone, for somebody has changed them since. */
 export type NotebookEditResult = {
   cells?: readonly EditedCell[] | undefined;
   total_cells?: number | undefined;
+  kept?: readonly string[] | undefined;
 };
 
 /** `outputs` are nbformat output objects. */
