@@ -282,8 +282,29 @@ class EventSink(Protocol):
     def emit(self, event: Event) -> None: ...
 
 
+class OpenedSession(Frozen):
+    """A session claimed for writing. ``notice``: what the person should know about it.
+
+    ``session_id`` is a fork's if another process holds the one asked for; ``skipped`` counts lines
+    that could not be read.
+    """
+
+    session_id: str
+    messages: tuple[Message, ...] = ()
+    skipped: int = 0
+    notice: str = ""
+
+
 class SessionStore(Protocol):
     """Append-only transcripts. Raises ``StoreError``."""
+
+    def open(self, session_id: str) -> OpenedSession:
+        """Claim a session, new or old, for this process; forks if another one holds it."""
+        ...
+
+    def close(self, session_id: str) -> None:
+        """Give up the claim."""
+        ...
 
     def append(self, session_id: str, message: Message) -> None: ...
     def load(self, session_id: str) -> list[Message]: ...

@@ -1,0 +1,339 @@
+"""Any stored conversation as a valid request (SPEC M3): one pure, idempotent function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from agent_kernel.context.images import checked_image, image_digest
+from agent_kernel.context.pairing import pair_tool_results
+from agent_kernel.context.text import REMINDER_OPEN, clean_object, clean_text, reminder
+from agent_kernel.messages import (
+    AssistantContent,
+    AssistantMessage,
+    AttachmentMessage,
+    CompactBoundary,
+    ImageBlock,
+    Message,
+    RedactedThinkingBlock,
+    ResultContent,
+    SystemMessage,
+    TextBlock,
+    ThinkingBlock,
+    TombstoneMessage,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserContent,
+    UserMessage,
+)
+from agent_kernel.model_types import ApiAssistantMessage, ApiMessage, ApiUserMessage
+
+MAX_IMAGES = 100
+"""Images one request may carry; the oldest beyond it become text, in steps of 20."""
+
+EMPTY_RESULT = "(no output)"
+EMPTY_MESSAGE = "(empty message)"
+CONTINUES = "(The conversation goes on from here.)"
+
+
+@dataclass
+class Repairs:
+    """What an endpoint refused, so that it is left out from now on (CASES 62, 68)."""
+
+    drop_thinking: bool = False
+    drop_images: bool = False
+    bad_images: set[str] = field(default_factory=set)
+
+
+@dataclass
+class _Assistant:
+    message_id: str
+    content: list[AssistantContent]
+
+
+@dataclass
+class _User:
+    content: list[UserContent]
+
+
+_Item = _Assistant | _User
+
+
+def after_boundary(messages: Sequence[Message]) -> list[Message]:
+    """The messages after the last compact boundary (SPEC L2.1)."""
+    for index in range(len(messages) - 1, -1, -1):
+        if isinstance(messages[index], CompactBoundary):
+            return list(messages[index + 1 :])
+    return list(messages)
+
+
+def normalise(
+    messages: Iterable[Message],
+    *,
+    canonical: Callable[[str], str] = lambda name: name,
+    repairs: Repairs | None = None,
+    images: bool = True,
+) -> tuple[ApiMessage, ...]:
+    """Messages as the API takes them. ``canonical`` maps a tool's old name to its name.
+
+    ``images`` false: the model takes none, so each becomes a line of text.
+    """
+    repairs = repairs or Repairs()
+    messages = list(messages)
+    withdrawn = {m.target_uuid for m in messages if isinstance(m, TombstoneMessage)}
+    no_images = repairs.drop_images or not images
+    items: list[_Item] = []
+    for message in messages:
+        if message.uuid not in withdrawn or not message.uuid:
+            item = _convert(message, canonical, repairs, no_images)
+            if item is not None:
+                items.append(item)
+    items = _merge(items)
+    items = [item for item in items if not isinstance(item, _Assistant) or _has_substance(item)]
+    items = _merge(items)  # a dropped assistant message leaves two user messages side by side
+    if not items or isinstance(items[0], _Assistant):
+        items.insert(0, _User([]))
+    api = _paired(items)
+    return _limit_images(api)
+
+
+def _convert(
+    message: Message, canonical: Callable[[str], str], repairs: Repairs, no_images: bool
+) -> _Item | None:
+    match message:
+        case UserMessage():
+            return _User(_user_blocks(message.content, repairs, no_images))
+        case AttachmentMessage():
+            wrapped = tuple(
+                TextBlock(text=reminder(block.text))
+                if isinstance(block, TextBlock) and block.text.strip()
+                else block
+                for block in message.content
+            )
+            return _User(_user_blocks(wrapped, repairs, no_images))
+        case SystemMessage(is_command_output=True):
+            return _User(_user_blocks((TextBlock(text=message.text),), repairs, no_images))
+        case AssistantMessage():
+            return _Assistant(
+                message.message_id, _assistant_blocks(message.content, canonical, repairs)
+            )
+        case _:
+            return None
+
+
+def _user_blocks(
+    content: Iterable[UserContent], repairs: Repairs, no_images: bool
+) -> list[UserContent]:
+    blocks: list[UserContent] = []
+    for block in content:
+        if isinstance(block, ToolResultBlock):
+            inner = _result_blocks(block.content, repairs, no_images, error=block.is_error)
+            blocks.append(
+                ToolResultBlock(
+                    tool_use_id=_api_id(block.tool_use_id),
+                    content=inner,
+                    is_error=block.is_error,
+                )
+            )
+        else:
+            blocks.extend(_plain_blocks((block,), repairs, no_images))
+    return blocks
+
+
+def _result_blocks(
+    content: Iterable[ResultContent], repairs: Repairs, no_images: bool, *, error: bool
+) -> tuple[ResultContent, ...]:
+    blocks: list[ResultContent] = _plain_blocks(content, repairs, no_images)
+    if error:  # an error result may hold text only
+        blocks = [
+            TextBlock(text="[an image]") if isinstance(block, ImageBlock) else block
+            for block in blocks
+        ]
+    return tuple(blocks) or (TextBlock(text=EMPTY_RESULT),)
+
+
+def _plain_blocks(
+    content: Iterable[ResultContent], repairs: Repairs, no_images: bool
+) -> list[ResultContent]:
+    blocks: list[ResultContent] = []
+    for block in content:
+        if isinstance(block, ImageBlock):
+            if no_images or image_digest(block) in repairs.bad_images:
+                blocks.append(TextBlock(text="[an image that this model does not take]"))
+            else:
+                blocks.append(checked_image(block))
+        elif (text := clean_text(block.text)).strip():
+            blocks.append(block if text == block.text else TextBlock(text=text))
+    return blocks
+
+
+def _assistant_blocks(
+    content: Iterable[AssistantContent], canonical: Callable[[str], str], repairs: Repairs
+) -> list[AssistantContent]:
+    blocks: list[AssistantContent] = []
+    for block in content:
+        match block:
+            case TextBlock():
+                if (text := clean_text(block.text)).strip():
+                    blocks.append(block if text == block.text else TextBlock(text=text))
+            case ThinkingBlock():
+                # Without a signature it cannot be sent back at all.
+                if block.signature and not repairs.drop_thinking:
+                    blocks.append(block)
+            case RedactedThinkingBlock():
+                if not repairs.drop_thinking:
+                    blocks.append(block)
+            case ToolUseBlock():
+                blocks.append(
+                    ToolUseBlock(
+                        id=_api_id(block.id),
+                        name=_api_name(canonical(block.name)),
+                        input=clean_object(block.input),
+                    )
+                )
+    return blocks
+
+
+def _api_id(name: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name) or "call"
+
+
+def _api_name(name: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unknown"
+
+
+def _merge(items: list[_Item]) -> list[_Item]:
+    merged: list[_Item] = []
+    for item in items:
+        last = merged[-1] if merged else None
+        if isinstance(item, _User) and isinstance(last, _User):
+            last.content.extend(item.content)
+        elif isinstance(item, _Assistant) and isinstance(last, _Assistant):
+            if last.message_id == item.message_id:  # chunks of one message may repeat a call
+                seen = {b.id for b in last.content if isinstance(b, ToolUseBlock)}
+                item.content = [
+                    b for b in item.content if not (isinstance(b, ToolUseBlock) and b.id in seen)
+                ]
+            last.content.extend(item.content)
+            last.message_id = item.message_id
+        else:
+            merged.append(item)
+    return merged
+
+
+def _has_substance(item: _Assistant) -> bool:
+    """Drops what may not end a message, then says whether something is left to send."""
+    while item.content and isinstance(item.content[-1], ThinkingBlock | RedactedThinkingBlock):
+        item.content.pop()
+    if item.content and isinstance(last := item.content[-1], TextBlock):
+        item.content[-1] = TextBlock(text=last.text.rstrip())
+    return bool(item.content)
+
+
+def _paired(items: list[_Item]) -> tuple[ApiMessage, ...]:
+    """Every call gets its result, at the head of the very next user message (CASES 59, 61)."""
+    api: list[ApiMessage] = []
+    used: set[str] = set()
+    calls: list[ToolUseBlock] = []
+    renamed: dict[str, list[str]] = {}
+    for item in items:
+        if isinstance(item, _Assistant):
+            calls, renamed, content = _unique_calls(item.content, used)
+            api.append(ApiAssistantMessage(content=tuple(content)))
+        else:
+            content_ = pair_tool_results(item.content, calls, renamed)
+            api.append(ApiUserMessage(content=tuple(_fold(content_)) or _empty(not api)))
+            calls, renamed = [], {}
+    if calls:
+        api.append(ApiUserMessage(content=tuple(pair_tool_results([], calls, renamed))))
+    return tuple(api)
+
+
+def _unique_calls(
+    content: list[AssistantContent], used: set[str]
+) -> tuple[list[ToolUseBlock], dict[str, list[str]], list[AssistantContent]]:
+    """Rename calls whose id an earlier call has; some servers count from zero each time."""
+    calls: list[ToolUseBlock] = []
+    renamed: dict[str, list[str]] = {}
+    blocks: list[AssistantContent] = []
+    for block in content:
+        if isinstance(block, ToolUseBlock):
+            name, number = block.id, 2
+            while name in used:
+                name, number = f"{block.id}_{number}", number + 1
+            used.add(name)
+            renamed.setdefault(block.id, []).append(name)
+            block = block if name == block.id else block.model_copy(update={"id": name})  # noqa: PLW2901
+            calls.append(block)
+        blocks.append(block)
+    return calls, renamed, blocks
+
+
+def _fold(content: list[UserContent]) -> list[UserContent]:
+    """Move reminders behind a tool result into it; the person's own words stay beside it."""
+    last = max((i for i, b in enumerate(content) if isinstance(b, ToolResultBlock)), default=-1)
+    if last < 0:
+        return content
+    result = content[last]
+    assert isinstance(result, ToolResultBlock)  # noqa: S101
+    folded = [b for b in content[last + 1 :] if _is_reminder(b)]
+    if not folded:
+        return content
+    rest = [b for b in content[last + 1 :] if not _is_reminder(b)]
+    inner = (*result.content, *(b for b in folded if isinstance(b, TextBlock)))
+    return [*content[:last], result.model_copy(update={"content": inner}), *rest]
+
+
+def _is_reminder(block: UserContent) -> bool:
+    return isinstance(block, TextBlock) and block.text.startswith(REMINDER_OPEN)
+
+
+def _empty(first: bool) -> tuple[UserContent, ...]:
+    return (TextBlock(text=CONTINUES if first else EMPTY_MESSAGE),)
+
+
+def _limit_images(messages: tuple[ApiMessage, ...]) -> tuple[ApiMessage, ...]:
+    total = sum(_count_images(m.content) for m in messages if isinstance(m, ApiUserMessage))
+    if total <= MAX_IMAGES:
+        return messages
+    # In steps, so that not every further image changes the head of the request.
+    drop = -(-(total - MAX_IMAGES) // 20) * 20
+    out: list[ApiMessage] = []
+    for message in messages:
+        if isinstance(message, ApiUserMessage) and drop:
+            content, drop = _drop_images(message.content, drop)
+            message = ApiUserMessage(content=content)  # noqa: PLW2901
+        out.append(message)
+    return tuple(out)
+
+
+def _count_images(content: Iterable[UserContent]) -> int:
+    count = 0
+    for block in content:
+        if isinstance(block, ImageBlock):
+            count += 1
+        elif isinstance(block, ToolResultBlock):
+            count += sum(isinstance(inner, ImageBlock) for inner in block.content)
+    return count
+
+
+def _drop_images(
+    content: tuple[UserContent, ...], drop: int
+) -> tuple[tuple[UserContent, ...], int]:
+    marker = TextBlock(text="[an earlier image, left out to keep the request small]")
+    out: list[UserContent] = []
+    for block in content:
+        if isinstance(block, ImageBlock) and drop:
+            out.append(marker)
+            drop -= 1
+        elif isinstance(block, ToolResultBlock):
+            inner: list[ResultContent] = []
+            for part in block.content:
+                replace = isinstance(part, ImageBlock) and drop > 0
+                inner.append(marker if replace else part)
+                drop -= replace
+            out.append(block.model_copy(update={"content": tuple(inner)}))
+        else:
+            out.append(block)
+    return tuple(out), drop

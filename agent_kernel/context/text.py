@@ -1,0 +1,59 @@
+"""Text that a request can carry: no lone surrogates, cut on code points."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+REMINDER_OPEN = "<system-reminder>"
+REMINDER_CLOSE = "</system-reminder>"
+
+
+def clean_text(text: str) -> str:
+    """Join surrogate pairs and replace lone halves, which UTF-8 cannot encode (CASES 71)."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clean_json(value: JsonValue) -> JsonValue:
+    """The same for every string inside a JSON value, keys too."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [clean_json(item) for item in value]
+    if isinstance(value, dict):
+        return clean_object(value)
+    return value
+
+
+def clean_object(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """:func:`clean_json` for an object, keeping its type."""
+    return {clean_text(key): clean_json(item) for key, item in value.items()}
+
+
+def reminder(text: str) -> str:
+    """Wrap text the person did not write, so that the model can tell it apart. Once only."""
+    if text.startswith(REMINDER_OPEN):
+        return text
+    return f"{REMINDER_OPEN}\n{text.strip()}\n{REMINDER_CLOSE}"
+
+
+class SurrogateJoiner:
+    """Joins a surrogate pair that a stream split over two deltas; one per block."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        text = self._held + text
+        self._held = ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self._held, text = text[-1], text[:-1]
+        return clean_text(text)
+
+    def flush(self) -> str:
+        """What is still held, as a replacement character."""
+        held, self._held = self._held, ""
+        return clean_text(held)

@@ -1,0 +1,63 @@
+"""What the loop is given: seams, and the configuration of one run as a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from agent_kernel.model_types import SystemBlock, ToolSpec
+from agent_kernel.protocols import (
+    Approver,
+    AttachmentSource,
+    Blobs,
+    Clock,
+    Hooks,
+    Ids,
+    ModelClient,
+    PermissionGate,
+)
+from agent_kernel.tool_types import Tool, ToolContext
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Everything that reaches the world. ``scrub`` takes secrets out of a text."""
+
+    client: ModelClient
+    gate: PermissionGate
+    approver: Approver
+    hooks: Hooks
+    clock: Clock
+    ids: Ids
+    blobs: Blobs
+    scrub: Callable[[str], str] = lambda text: text
+    attachments: tuple[AttachmentSource, ...] = ()
+
+
+@dataclass(frozen=True)
+class QueryConfig:
+    """Fixed for a run. ``context`` is the template of what tools get.
+
+    ``preamble`` is the first, meta, user text (SPEC P3). ``max_turns`` None: no limit.
+    ``specs`` are the tools as the model sees them; ``tools`` may hold more names than that.
+    """
+
+    model: str
+    context: ToolContext
+    tools: tuple[Tool, ...] = ()
+    specs: tuple[ToolSpec, ...] = ()
+    system: tuple[SystemBlock, ...] = ()
+    preamble: str = ""
+    max_turns: int | None = None
+    max_tokens: int | None = None
+    thinking_budget: int | None = None
+    images: bool = True
+    by_name: dict[str, Tool] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names: dict[str, Tool] = {}
+        for tool in self.tools:
+            for alias in tool.aliases:
+                names.setdefault(alias, tool)
+        names.update({tool.name: tool for tool in self.tools})
+        object.__setattr__(self, "by_name", names)

@@ -1,0 +1,437 @@
+"""``AgentSession``: one conversation and the parts that serve it (SPEC L1)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from agent_kernel.active_run import ActiveRun
+from agent_kernel.context.text import clean_text
+from agent_kernel.errors import SkillError, StoreError
+from agent_kernel.events import Event, Notice, RunFinished, RunStarted, SkillStarted
+from agent_kernel.loop.control import RunControl
+from agent_kernel.loop.conversation import Conversation
+from agent_kernel.loop.ports import Ports, QueryConfig
+from agent_kernel.loop.query import query
+from agent_kernel.messages import Message, TextBlock
+from agent_kernel.prompt.build import Prompt, build_prompt
+from agent_kernel.protocols import (
+    Approver,
+    Clock,
+    Command,
+    CommandSource,
+    EventSink,
+    Ids,
+    ModelClient,
+    Namespace,
+    Notebook,
+    PermissionGate,
+    SessionStore,
+)
+from agent_kernel.store.run_log import RunLog
+from agent_kernel.tool_types import ContextModifier, Tool, ToolContext
+from agent_kernel.vocabulary import PermissionMode
+from agent_kernel.wire import ModelStatus, RunSnapshot, Snapshot
+from agent_kernel.wiring import Given, Parts, build_parts
+
+if TYPE_CHECKING:
+    from agent_kernel.settings.settings import Settings
+
+Origin = Literal["cell", "panel", "python", "cli", "agent"]
+
+KEPT_RUNS = 200
+"""Runs whose events stay in memory; older ones are in the transcript."""
+
+
+class AgentSession:
+    """What magics, panel, command line and Python users call; each part may be replaced.
+
+    ``async for event in session.run("…")``, or ``session.run_sync("…")`` in plain Python. One run
+    at a time. Methods belong to one event loop unless they say that any thread may call them.
+    Nothing is read or connected before the first use.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: Path | str | None = None,
+        settings: Settings | None = None,
+        model_client: ModelClient | None = None,
+        notebook: Notebook | None = None,
+        namespace: Namespace | None = None,
+        approver: Approver | None = None,
+        store: SessionStore | None = None,
+        commands: CommandSource | None = None,
+        sinks: Sequence[EventSink] = (),
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        session_id: str | None = None,
+        mode: PermissionMode | None = None,
+        model: str | None = None,
+        gate: PermissionGate | None = None,
+        tools: Sequence[Tool] | None = None,
+    ) -> None:
+        self._given = Given(
+            cwd=Path(cwd or Path.cwd()).absolute(),
+            settings=settings,
+            model_client=model_client,
+            notebook=notebook,
+            namespace=namespace,
+            approver=approver,
+            store=store,
+            commands=commands,
+            clock=clock,
+            ids=ids,
+            gate=gate,
+            tools=tuple(tools) if tools is not None else None,
+        )
+        self._lock = threading.RLock()
+        self._parts: Parts | None = None
+        self._session_id = session_id
+        self._mode = mode
+        self._model = model
+        self._sinks: tuple[EventSink, ...] = tuple(sinks)
+        self._logs: list[RunLog] = []
+        self._active: ActiveRun | None = None
+        self._conversation: Conversation | None = None
+        self._prompt: Prompt | None = None
+        self._saved = True
+        self._notices: list[Notice] = []
+        self._status: ModelStatus | None = None
+
+    # -- what it is made of
+
+    @property
+    def parts(self) -> Parts:
+        """The wired parts; made at the first use. Any thread."""
+        with self._lock:
+            if self._parts is None:
+                self._parts = build_parts(self._given)
+            return self._parts
+
+    @property
+    def session_id(self) -> str:
+        """Any thread."""
+        with self._lock:
+            if self._session_id is None:
+                self._session_id = self.parts.ids.new("s")
+            return self._session_id
+
+    @property
+    def gate(self) -> PermissionGate:
+        return self.parts.gate
+
+    @property
+    def commands(self) -> CommandSource:
+        return self.parts.commands
+
+    @property
+    def settings(self) -> Settings:
+        return self.parts.settings
+
+    @property
+    def mode(self) -> PermissionMode:
+        """What the next run starts with, and the present one has."""
+        return self._mode or self.parts.settings.mode
+
+    @property
+    def model(self) -> str:
+        """The id of the model that the next run uses."""
+        return self._model or self.parts.settings.model
+
+    @property
+    def running(self) -> str | None:
+        """The id of the run that is on. Any thread."""
+        active = self._active
+        return None if active is None or active.is_over else active.run_id
+
+    def set_mode(self, mode: PermissionMode) -> None:
+        """For later runs and, at once, for the present one. Any thread.
+
+        Raises ``SettingsError`` if policy forbids the mode.
+        """
+        self.parts.check_mode(mode)
+        self._mode = mode
+        if self._active is not None:
+            self._active.control.mode = mode
+
+    def set_model(self, model: str) -> None:
+        """From the next run on. Any thread."""
+        from agent_kernel.settings.settings import resolve_model
+
+        self._model = resolve_model(model)
+        self._status = None
+
+    async def model_status(self) -> ModelStatus:
+        """Which model answers, from where, with whose key."""
+        status = await self.parts.model_client().status()
+        self._status = status.model_copy(update={"model": self.model})
+        return self._status
+
+    def add_sink(self, sink: EventSink) -> None:
+        """Tell a view every event from now on. Any thread."""
+        with self._lock:
+            self._sinks = (*self._sinks, sink)
+
+    def remove_sink(self, sink: EventSink) -> None:
+        with self._lock:
+            self._sinks = tuple(other for other in self._sinks if other is not sink)
+
+    # -- runs
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        origin: Origin = "python",
+        cell_id: str | None = None,
+        notebook_path: str | None = None,
+        mode: PermissionMode | None = None,
+        model: str | None = None,
+        max_turns: int | None = None,
+        command: tuple[str, str] | None = None,
+    ) -> AsyncIterator[Event]:
+        """One run: stamped events from ``run_started`` to ``run_finished``.
+
+        ``command`` (name, arguments) runs a skill as the prompt. ``max_turns`` counts model calls.
+        Leaving the iteration early stops the run. Raises ``RuntimeError`` while another run is
+        on, ``ValueError`` for an empty prompt, and ``SkillError`` for a skill that cannot be run.
+        """
+        if self.running is not None:
+            raise RuntimeError("A run is on in this session; steer it or stop it.")
+        if command is None and not prompt.strip():
+            raise ValueError("The prompt is empty.")
+        if mode is not None:
+            self.parts.check_mode(mode)
+        conversation = self._open_conversation()
+        run_id = self.parts.ids.new("run")
+        log = RunLog(run_id, session_id=self.session_id, cell_id=cell_id)
+        control = RunControl(mode or self.mode)
+        active = ActiveRun(log, control, clock=self.parts.clock, sinks=lambda: self._sinks)
+        self._active = active
+        context = self._context(active, control.mode)
+        try:
+            skill = await self._find(command, context) if command else None
+        except BaseException:
+            self._active = None
+            raise
+        with self._lock:
+            self._logs = [*self._logs[-(KEPT_RUNS - 1) :], log]
+        told = prompt or (f"/{command[0]} {command[1]}".strip() if command else "")
+        chosen = self._choose(model, skill[0] if skill else None)
+
+        async def events() -> AsyncIterator[Event]:
+            status = await self.model_status()
+            yield RunStarted(
+                prompt=clean_text(told),
+                model=chosen,
+                mode=control.mode,
+                origin=origin,
+                cell_id=cell_id,
+                notebook_path=notebook_path,
+                offline=status.offline,
+            )
+            text = told
+            self.gate.apply(None)  # a skill's grants last until the person speaks again
+            if skill is not None and command is not None:
+                yield SkillStarted(name=command[0], args=command[1])
+                self.gate.apply(ContextModifier(allow=skill[0].allowed_tools))
+                text = f"<command-name>/{command[0]}</command-name>\n{skill[1]}"
+            conversation.add_user((TextBlock(text=clean_text(text)),))
+            for notice in self._take_notices():
+                yield notice
+            config = await self._config(context, chosen, max_turns)
+            async for event in query(config, self._ports(), conversation, control):
+                yield event
+                for notice in self._take_notices():
+                    if not isinstance(event, RunFinished):
+                        yield notice
+
+        active.start(events)
+        async for event in active.read():
+            yield event
+
+    def steer(self, text: str) -> bool:
+        """Queue text for the run that is on. Any thread. False if none takes it."""
+        active = self._active
+        return active is not None and not active.is_over and active.control.steer(text)
+
+    async def stop(self, run_id: str | None = None) -> bool:
+        """End the run that is on, or only that one; False if it is not on."""
+        active = self._active
+        if active is None or active.is_over or run_id not in (None, active.run_id):
+            return False
+        return await active.end()
+
+    def run_sync(self, prompt: str, **options: object) -> RunFinished:
+        """:meth:`run` for code that is not asynchronous; Ctrl-C stops the run and raises."""
+        from agent_kernel.sync import run_to_end
+
+        return run_to_end(self, prompt, options)
+
+    def new(self) -> str:
+        """Begin another conversation; returns its id. Raises ``RuntimeError`` during a run."""
+        if self.running is not None:
+            raise RuntimeError("A run is on in this session; stop it first.")
+        with self._lock:
+            if self._conversation is not None and self._session_id is not None:
+                self.parts.store.close(self._session_id)
+            self._session_id = self.parts.ids.new("s")
+            self._conversation = None
+            self._prompt = None
+            self._logs = []
+            self._active = None
+        self.gate.apply(None)
+        for source in self.parts.attachments:
+            source.reset()
+        self.parts.reads.clear()
+        return self.session_id
+
+    def snapshot(self) -> Snapshot:
+        """All a page shows. Any thread."""
+        with self._lock:
+            logs, active = self._logs, self._active
+        on = active is not None and not active.is_over
+        return Snapshot(
+            session_id=self.session_id,
+            runs=tuple(log.snapshot() for log in logs),
+            running=active.run_id if active is not None and on else None,
+            pending=active.log.pending() if active is not None and on else (),
+            mode=active.control.mode if active is not None and on else self.mode,
+            model=self._status or self.parts.likely_status(self.model),
+            saved=self._saved,
+        )
+
+    def run_snapshot(self, run_id: str) -> RunSnapshot | None:
+        """One run as its joined events. Any thread."""
+        with self._lock:
+            logs = self._logs
+        return next((log.snapshot() for log in logs if log.run_id == run_id), None)
+
+    async def close(self) -> None:
+        """Stop what runs, close connections and give up the claim on the transcript."""
+        await self.stop()
+        if self._parts is not None:
+            await self._parts.close()
+            if self._conversation is not None and self._session_id is not None:
+                self._parts.store.close(self._session_id)
+
+    # -- inside
+
+    def _choose(self, model: str | None, skill: Command | None) -> str:
+        if model is None and skill is not None and skill.model:
+            model = skill.model
+        if model is None or model == "inherit":
+            return self.model
+        from agent_kernel.settings.settings import resolve_model
+
+        return resolve_model(model)
+
+    async def _find(
+        self, command: tuple[str, str], context: ToolContext
+    ) -> tuple[Command, str]:
+        name, args = command
+        found = await self.commands.find(name)
+        if found is None:
+            raise SkillError(f"There is no skill named {name!r}.")
+        if not found.info.user_invocable:
+            raise SkillError(f"{name!r} is for the agent to use; ask for it in words instead.")
+        return found, await found.get_prompt(args, context)
+
+    def _context(self, active: ActiveRun, mode: PermissionMode) -> ToolContext:
+        parts = self.parts
+        return ToolContext(
+            run_id=active.run_id,
+            session_id=self.session_id,
+            agent_id="main",
+            cwd=parts.cwd,
+            mode=mode,
+            emit=active.tell,
+            ids=parts.ids,
+            read_state=parts.reads,
+            notebook=parts.notebook,
+            namespace=parts.namespace,
+            commands=parts.commands,
+            trust=parts.trust,
+            set_mode=self.set_mode,
+        )
+
+    def _ports(self) -> Ports:
+        parts = self.parts
+        return Ports(
+            client=parts.model_client(),
+            gate=parts.gate,
+            approver=parts.approver,
+            hooks=parts.hooks,
+            clock=parts.clock,
+            ids=parts.ids,
+            blobs=parts.blobs(self.session_id),
+            scrub=parts.scrub,
+            attachments=parts.attachments,
+        )
+
+    async def _config(
+        self, context: ToolContext, model: str, max_turns: int | None
+    ) -> QueryConfig:
+        parts = self.parts
+        tools = tuple(tool for tool in parts.tools if tool.is_enabled(context))
+        capabilities = await parts.model_client().capabilities(model)
+        if self._prompt is None:
+            offline = self._status is not None and self._status.offline
+            self._prompt = await build_prompt(parts.prompt_facts(model=model, offline=offline))
+        return QueryConfig(
+            model=model,
+            context=replace(context),
+            tools=tools,
+            specs=tuple(
+                ToolSpec(
+                    name=tool.name, description=tool.prompt(), input_schema=tool.input_schema()
+                )
+                for tool in tools
+            ),
+            system=self._prompt.system,
+            preamble=self._prompt.preamble,
+            max_turns=max_turns if max_turns is not None else parts.settings.max_turns,
+            thinking_budget=parts.settings.thinking_budget if capabilities.thinking else None,
+            images=capabilities.images,
+        )
+
+    def _open_conversation(self) -> Conversation:
+        if self._conversation is None:
+            store = self.parts.store
+            messages: tuple[Message, ...] = ()
+            try:
+                opened = store.open(self.session_id)
+            except StoreError as error:
+                self._unsaved(error)
+            else:
+                messages = opened.messages
+                self._session_id = opened.session_id
+                if opened.notice:
+                    self._warn("session_opened", opened.notice)
+            self._conversation = Conversation(
+                messages, clock=self.parts.clock, ids=self.parts.ids, on_append=self._store
+            )
+        return self._conversation
+
+    def _store(self, message: Message) -> None:
+        try:
+            self.parts.store.append(self.session_id, message)
+        except StoreError as error:
+            self._unsaved(error)
+
+    def _unsaved(self, error: StoreError) -> None:
+        if self._saved:
+            self._saved = False
+            self._warn("not_saved", f"This conversation is not being saved: {error}")
+
+    def _warn(self, code: str, text: str) -> None:
+        self._notices.append(Notice(level="warning", code=code, text=text))
+
+    def _take_notices(self) -> list[Notice]:
+        taken, self._notices = self._notices, []
+        return taken

@@ -1,0 +1,237 @@
+"""Wires the parts of a session: each is what was given, else the sane default.
+
+Imports are inside functions: a session that brings its own parts loads only those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_kernel.errors import SettingsError
+from agent_kernel.events import PermissionRequested
+from agent_kernel.prompt.build import PromptFacts
+from agent_kernel.protocols import (
+    ApprovalAnswer,
+    Approver,
+    AttachmentSource,
+    Blobs,
+    Clock,
+    CommandSource,
+    Hooks,
+    Ids,
+    ModelClient,
+    Namespace,
+    Notebook,
+    PermissionGate,
+    SessionStore,
+    Trust,
+)
+from agent_kernel.store.folders import session_folder
+from agent_kernel.tool_types import Tool
+from agent_kernel.vocabulary import PermissionMode
+from agent_kernel.wire import ModelStatus
+
+if TYPE_CHECKING:
+    from agent_kernel.settings.settings import Settings
+
+
+class NoApprover:
+    """Nobody can be asked: a plain Python session, a batch run (the ``Approver`` seam)."""
+
+    def can_ask(self) -> bool:
+        return False
+
+    async def ask(self, request: PermissionRequested) -> ApprovalAnswer:
+        del request
+        return ApprovalAnswer(decision="deny", by="policy", reason="Nobody can be asked.")
+
+
+class ReadMemory:
+    """What one agent has read, in memory (the ``ReadState`` seam)."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+
+    def remember(self, key: str, digest: str) -> None:
+        self._digests[key] = digest
+
+    def digest(self, key: str) -> str | None:
+        return self._digests.get(key)
+
+    def forget(self, key: str) -> None:
+        self._digests.pop(key, None)
+
+    def clear(self) -> None:
+        """A new conversation has read nothing."""
+        self._digests.clear()
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the maker of a session brought; None stands for the default."""
+
+    cwd: Path
+    settings: Settings | None = None
+    model_client: ModelClient | None = None
+    notebook: Notebook | None = None
+    namespace: Namespace | None = None
+    approver: Approver | None = None
+    store: SessionStore | None = None
+    commands: CommandSource | None = None
+    clock: Clock | None = None
+    ids: Ids | None = None
+    gate: PermissionGate | None = None
+    tools: tuple[Tool, ...] | None = None
+
+
+@dataclass
+class Parts:
+    """Everything a session is made of."""
+
+    cwd: Path
+    settings: Settings
+    clock: Clock
+    ids: Ids
+    gate: PermissionGate
+    approver: Approver
+    hooks: Hooks
+    commands: CommandSource
+    store: SessionStore
+    blobs: Callable[[str], Blobs]
+    scrub: Callable[[str], str]
+    tools: tuple[Tool, ...]
+    attachments: tuple[AttachmentSource, ...]
+    trust: Trust | None = None
+    given_client: ModelClient | None = None
+    notebook: Notebook | None = None
+    namespace: Namespace | None = None
+    reads: ReadMemory = field(default_factory=ReadMemory)
+    _own_client: ModelClient | None = None
+    _client_loop: asyncio.AbstractEventLoop | None = None
+
+    def model_client(self) -> ModelClient:
+        """The client of the running loop; a client must not outlive the loop it was made on."""
+        if self.given_client is not None:
+            return self.given_client
+        loop = asyncio.get_running_loop()
+        if self._own_client is None or self._client_loop is not loop:
+            from agent_kernel.model.client import create_client
+
+            self._own_client, self._client_loop = create_client(self.settings), loop
+        return self._own_client
+
+    def likely_status(self, model: str) -> ModelStatus:
+        """What settings say about the endpoint, without asking it."""
+        settings = self.settings
+        return ModelStatus(
+            model=model,
+            offline=self.given_client is None and settings.is_offline,
+            endpoint=settings.base_url or "",
+            key_source=settings.credential.source,
+        )
+
+    def check_mode(self, mode: PermissionMode) -> None:
+        """Raises ``SettingsError`` if policy forbids the mode."""
+        if mode == "bypassPermissions" and not self.settings.bypass_allowed:
+            raise SettingsError("The mode bypassPermissions is forbidden by policy.")
+
+    def prompt_facts(self, *, model: str, offline: bool) -> PromptFacts:
+        """What the prompt says about this session."""
+        return PromptFacts(
+            cwd=self.cwd,
+            user_folder=self.settings.user_skills.parent,
+            model=model,
+            offline=offline,
+            notebook=self.notebook is not None,
+            kernel=self.namespace is not None,
+            can_ask=self.approver.can_ask(),
+            now=self.clock.now(),
+        )
+
+    async def close(self) -> None:
+        """Close the connections that the session itself opened."""
+        client, self._own_client = self._own_client, None
+        if client is not None and self._client_loop is asyncio.get_running_loop():
+            await client.close()
+
+
+def build_parts(given: Given) -> Parts:
+    """The parts of one session. Reads settings files; makes nothing and connects to nothing."""
+    from agent_kernel.hooks.null import NullHooks
+    from agent_kernel.settings.settings import load_settings
+    from agent_kernel.store.blobs import FileBlobs
+    from agent_kernel.system import RandomIds, SystemClock
+
+    settings = given.settings or load_settings(given.cwd)
+    clock = given.clock or SystemClock()
+    ids = given.ids or RandomIds()
+    scrub = _scrubber(settings)
+    return Parts(
+        cwd=given.cwd,
+        settings=settings,
+        clock=clock,
+        ids=ids,
+        gate=given.gate or _gate(settings),
+        approver=given.approver or NoApprover(),
+        hooks=NullHooks(),
+        commands=given.commands or _commands(settings),
+        store=given.store or _store(settings, scrub, clock, ids),
+        blobs=lambda session_id: FileBlobs(session_folder(settings.home, given.cwd) / session_id),
+        scrub=scrub,
+        tools=_tools() if given.tools is None else given.tools,
+        attachments=_attachments(),
+        trust=_trust(settings),
+        given_client=given.model_client,
+        notebook=given.notebook,
+        namespace=given.namespace,
+    )
+
+
+def _tools() -> tuple[Tool, ...]:
+    from agent_kernel.tools.registry import default_tools
+
+    return default_tools()
+
+
+def _gate(settings: Settings) -> PermissionGate:
+    from agent_kernel.permissions.gate import Gate
+
+    return Gate(settings)
+
+
+def _commands(settings: Settings) -> CommandSource:
+    from agent_kernel.skills.source import SkillSource
+
+    return SkillSource(settings)
+
+
+def _attachments() -> tuple[AttachmentSource, ...]:
+    from agent_kernel.skills.listing import SkillListing
+
+    return (SkillListing(),)
+
+
+def _store(
+    settings: Settings, scrub: Callable[[str], str], clock: Clock, ids: Ids
+) -> SessionStore:
+    from agent_kernel.store.transcript import TranscriptStore
+
+    return TranscriptStore(
+        session_folder(settings.home, settings.cwd), scrub=scrub, clock=clock, ids=ids
+    )
+
+
+def _scrubber(settings: Settings) -> Callable[[str], str]:
+    from agent_kernel.settings.secrets import scrubber
+
+    return scrubber(settings)
+
+
+def _trust(settings: Settings) -> Trust | None:
+    from agent_kernel.settings.trust import FolderTrust
+
+    return FolderTrust(settings.home)
