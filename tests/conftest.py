@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from agent_kernel.model.scripted import ScriptedServer
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # A slow machine is no failure, and a red build must be the same red for everybody.
@@ -19,7 +21,9 @@ settings.load_profile("project")
 # Homes change from test to test; matplotlib's list of fonts, slow to make, need not.
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / ".pytest_cache" / "matplotlib"))
 
-FOREIGN = ("ANTHROPIC_", "CLAUDE_", "AGENT_KERNEL_HOME", "AGENT_KERNEL_SCRIPT")
+FOREIGN = (
+    "ANTHROPIC_", "CLAUDE_", "AGENT_KERNEL_HOME", "AGENT_KERNEL_SCRIPT", "AGENT_KERNEL_OFFLINE",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +42,14 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 def root() -> Path:
     """The folder of the project."""
     return ROOT
+
+
+@pytest.fixture
+def model_server() -> Iterator[ScriptedServer]:
+    """A scripted model on a port of its own; ``model_server.client()`` is a real client for it."""
+    server = ScriptedServer()
+    yield server
+    server.stop()
 
 
 @pytest.fixture

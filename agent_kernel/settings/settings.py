@@ -1,0 +1,146 @@
+"""One ``Settings`` from files and environment, read when asked for and never at import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_kernel.settings.credentials import Credential, find_credential
+from agent_kernel.settings.files import FileSettings, claude_folder, read_sources
+from agent_kernel.settings.home import home_folder
+from agent_kernel.vocabulary import PermissionMode
+
+DEFAULT_MODEL = "claude-sonnet-5-5"
+SCRIPTS_VARIABLE = "AGENT_KERNEL_OFFLINE_SCRIPTS"
+_ALIASES = {
+    "sonnet": "claude-sonnet-5-5",
+    "opus": "claude-opus-5-5",
+    "haiku": "claude-haiku-5-5",
+    "fable": "claude-fable-5-2",
+}
+
+SettingsSource = Literal["managed", "command_line", "local", "project", "user"]
+
+
+class Permissions(BaseModel):
+    """Rules of one file, as written. ``root`` is what a pattern beginning with ``/`` starts at.
+
+    Allow rules of ``project`` and ``local`` files wait for trust in the folder; deny and ask rules
+    hold at once. The gate sees to that.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    source: SettingsSource
+    path: Path
+    root: Path
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    additional_directories: tuple[str, ...] = ()
+
+
+class Settings(BaseModel):
+    """A snapshot. ``notices`` say what was skipped and why; show each once."""
+
+    model_config = ConfigDict(frozen=True)
+
+    cwd: Path
+    home: Path
+    model: str = DEFAULT_MODEL
+    base_url: str | None = None
+    credential: Credential = Credential(kind="offline", source="none")
+    mode: PermissionMode = "default"
+    max_turns: int | None = None
+    thinking_budget: int | None = None
+    idle_timeout: float = 90.0
+    offline_scripts: Path | None = None
+    user_skills: Path
+    project_skills: tuple[Path, ...] = ()
+    permissions: tuple[Permissions, ...] = ()
+    bypass_allowed: bool = True
+    notices: tuple[str, ...] = ()
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether no model is configured, so that the scripted server answers."""
+        return self.credential.kind == "offline"
+
+
+def resolve_model(name: str) -> str:
+    """A model's id; the short names people use stand for the newest of their line."""
+    return _ALIASES.get(name.strip().lower(), name.strip())
+
+
+def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the files and the environment (the process's, if none is given).
+
+    A file that cannot be read, or an entry that makes no sense, is left out with a notice.
+    """
+    env = os.environ if environ is None else environ
+    home = home_folder(env)
+    user = claude_folder(env)
+    sources = read_sources(cwd, user)
+    notices = [notice for source in sources for notice in source.notices]
+    base_url = env.get("ANTHROPIC_BASE_URL", "").strip().rstrip("/") or None
+    model = env.get("ANTHROPIC_MODEL", "").strip() or _first(sources, "model") or DEFAULT_MODEL
+    bypass_allowed = not any(source.bypass_disabled for source in sources)
+    scripts = env.get(SCRIPTS_VARIABLE)
+    return Settings(
+        cwd=cwd,
+        home=home,
+        model=resolve_model(model),
+        base_url=base_url,
+        credential=find_credential(env, home, base_url),
+        mode=_mode(sources, notices, bypass_allowed=bypass_allowed),
+        offline_scripts=Path(scripts).expanduser() if scripts else None,
+        user_skills=user / "skills",
+        project_skills=_skill_folders(cwd),
+        permissions=tuple(
+            Permissions(
+                source=source.source,
+                path=source.path,
+                root=source.root,
+                allow=source.allow,
+                ask=source.ask,
+                deny=source.deny,
+                additional_directories=source.additional_directories,
+            )
+            for source in sources
+        ),
+        bypass_allowed=bypass_allowed,
+        notices=tuple(notices),
+    )
+
+
+def _first(sources: tuple[FileSettings, ...], name: Literal["model"]) -> str | None:
+    return next((value for source in sources if (value := getattr(source, name))), None)
+
+
+def _mode(
+    sources: tuple[FileSettings, ...], notices: list[str], *, bypass_allowed: bool
+) -> PermissionMode:
+    """The mode of the strongest file; a checkout cannot switch the questions off."""
+    for source in sources:
+        mode = source.mode
+        if mode is None:
+            continue
+        if mode == "bypassPermissions":
+            theirs = source.source in ("project", "local")
+            if theirs or not bypass_allowed:
+                why = "a folder's own settings may not choose it" if theirs else "it is forbidden"
+                notices.append(f"{source.path}: mode bypassPermissions is left out: {why}.")
+                continue
+        return mode
+    return "default"
+
+
+def _skill_folders(cwd: Path) -> tuple[Path, ...]:
+    """``.claude/skills`` here and in each folder up to the root of the repository."""
+    folders = [cwd, *cwd.parents]
+    root = next((folder for folder in folders if (folder / ".git").exists()), cwd)
+    return tuple(folder / ".claude" / "skills" for folder in folders[: folders.index(root) + 1])
