@@ -47,9 +47,7 @@ def calm(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(
         label(c)
-        if _hides(c)
-        and c not in _JOINERS
-        and unicodedata.category(c) in {"Cc", "Cf", "Cs"}
+        if _hides(c) and c not in _JOINERS and unicodedata.category(c) in {"Cc", "Cf", "Cs"}
         else c
         for c in text
     )

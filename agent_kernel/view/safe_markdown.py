@@ -24,6 +24,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,24}$")
 # Fences whose text some renderer runs or fetches instead of showing it.
 _DRAWN = ("mermaid", "geojson", "topojson", "stl", "math")
 _TAG = re.compile(r"(\\*)<(?=[A-Za-z/!?])")
+_DRAWN_FENCE = re.compile(r"[`~]{3,}[ \t]*(?:&|(?=" + "|".join(_DRAWN) + "))", re.IGNORECASE)
 _LINK = re.compile(r"\](\s*)([(:])")
 _SAFE_TARGET = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _POINTY = re.compile(r"\s*<((?:https?://|mailto:)[^\s<>()]*)>", re.IGNORECASE)
@@ -138,7 +139,7 @@ def _inline(text: str) -> str:
     # A backslash that escaped the mark would now escape the entity, and show.
     text = _TAG.sub(lambda m: m[1][: len(m[1]) - len(m[1]) % 2] + "&lt;", text)
     text = _SCHEME.sub(lambda m: m[0].replace(":", "&#58;"), text)
-    text = re.sub(r"([`~]{3,}[ \t]*)(?=" + "|".join(_DRAWN) + r")", r"\1text ", text, flags=re.I)
+    text = _DRAWN_FENCE.sub(lambda m: m[0] + ("amp;" if m[0][-1] == "&" else "text "), text)
     return _balanced_math(text)
 
 

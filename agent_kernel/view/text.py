@@ -1,4 +1,4 @@
-"""A run as plain text, at once or as it happens: for consoles, logs and readers without Markdown."""
+"""A run as plain text, at once or as it happens: for consoles, logs, plain readers."""
 
 from __future__ import annotations
 

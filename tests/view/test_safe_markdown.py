@@ -43,7 +43,7 @@ class Inspector(HTMLParser):
                 self.faults.append(f"href={value}")
             if name == "style" and not re.fullmatch(r"text-align: ?\w+;?", value or ""):
                 self.faults.append(f"style={value}")
-            if name == "class" and "mermaid" in (value or ""):
+            if name == "class" and re.search(r"(?:^|\s)(?:language-)?mermaid", value or ""):
                 self.faults.append("mermaid")
 
     def handle_comment(self, data: str) -> None:
@@ -103,6 +103,7 @@ HOSTILE = [
     "~~~html\n<img src=x onerror=1>\n~~~",
     "````\n```\n<img src=x>\n```\n````\n<img src=x>",
     "```mermaid\ngraph TD; a[<img src=x onerror=1>]\n```",
+    "> ```&#109;ermaid\n> a[<img src=x onerror=1>]\n> ```",
     "> ```mermaid\n> a[<img src=x onerror=1>]\n> ```",
     "$$\n\n```\n<img src=x onerror=1>\n```\n\n$$",
     "\\\\[\n\n```\n<img src=x onerror=1> \\\\\\]\n```",
@@ -113,7 +114,7 @@ HOSTILE = [
     "<a href='x\n\n'>",
     "<\nimg src=x>",
     "<div\n\nonclick=x>",
-    "[<img src=x>](https://a.example \"<img src=x>\")",
+    '[<img src=x>](https://a.example "<img src=x>")',
     '[a](https://a.example" onmouseover="alert(1))',
     "https://a.example/<img/src=x>",
 ]
@@ -128,9 +129,33 @@ def test_no_hostile_text_becomes_a_tag_an_image_or_a_foreign_link(text: str) -> 
 
 PIECES = [
     *("<", ">", "!", "[", "]", "(", ")", ":", "`", "``", "```", "~~~", "$", "$$", "\\", "\\\\"),
-    *("\n", "\n\n", "    ", "- ", "> ", "# ", "|", "&lt;", "&#60;", "*", "_", "img src=x onerror=1"),
+    *(
+        "\n",
+        "\n\n",
+        "    ",
+        "- ",
+        "> ",
+        "# ",
+        "|",
+        "&lt;",
+        "&#60;",
+        "*",
+        "_",
+        "img src=x onerror=1",
+    ),
     *("a", "javascript:alert(1)", "http://a.example", "\\begin{x}", "\\end{x}", "\\\\[", "\\\\]"),
-    *("<img src=x>", "</code>", "</pre>", "<script>", "mermaid", "[r]: ", "--", "\t", "data:x", "?"),
+    *(
+        "<img src=x>",
+        "</code>",
+        "</pre>",
+        "<script>",
+        "mermaid",
+        "[r]: ",
+        "--",
+        "\t",
+        "data:x",
+        "?",
+    ),
     *("/", '"', "'", "html", " ", "\u202e", "\x00", "é"),
 ]
 
@@ -183,7 +208,9 @@ def test_an_image_becomes_a_link_and_other_targets_become_text() -> None:
 
 
 def test_code_with_tags_is_shown_as_written() -> None:
-    page = Inspector(markdown2html_mistune(sanitise("See `List<int>` and\n\n```\n<b>\n\n</b>\n```")))
+    page = Inspector(
+        markdown2html_mistune(sanitise("See `List<int>` and\n\n```\n<b>\n\n</b>\n```"))
+    )
     assert "List<int>" in page.text
     assert "<b>\n\n</b>" in page.text
 

@@ -1,0 +1,64 @@
+"""Which view a cell gets, and what the view may ask of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from agent_kernel.events import RunStarted
+from agent_kernel.view.skills import skills_bundle
+from agent_kernel.view.turn_view import TurnView, publish_display, say
+from agent_kernel.vocabulary import SkillInfo
+from agent_kernel.wire import SKILLS_MIME, RunSnapshot, SkillsResult
+
+if TYPE_CHECKING:
+    from agent_kernel.jupyter.host import KernelHost
+    from agent_kernel.view.widget import TurnWidget
+
+
+def turn_view(host: KernelHost, shell: Any) -> TurnView:
+    """The view of the cell that runs now."""
+    del shell
+    session = host.session
+    return TurnView(
+        host.way(),
+        snapshot=session.run_snapshot,
+        session_id=session.session_id,
+        scrub=session.parts.scrub,
+        make_widget=lambda started: _turn_widget(host, started),
+    )
+
+
+def _turn_widget(host: KernelHost, started: RunStarted) -> TurnWidget:
+    from agent_kernel.jupyter.comm import protect
+    from agent_kernel.view.widget import TurnWidget
+
+    run_id = started.run_id
+    widget = TurnWidget(
+        run_id,
+        snapshot=lambda: host.session.run_snapshot(run_id),
+        pending=host.desk.pending,
+        request=host.page_request,
+        initial=RunSnapshot(run_id=run_id, cell_id=started.cell_id, events=(started,)),
+    )
+    protect(widget.comm)
+    return widget
+
+
+def show_skills(host: KernelHost, shell: Any, skills: Sequence[SkillInfo]) -> None:
+    """The list of skills, in the best form the front end has."""
+    del shell
+    data = skills_bundle(skills)
+    way = host.way()
+    if way == "text":
+        say(data["text/plain"])
+        return
+    if way == "widget":
+        from agent_kernel.jupyter.comm import protect
+        from agent_kernel.view.widget import SkillsWidget
+
+        widget = SkillsWidget(SkillsResult(skills=tuple(skills)), request=host.page_request)
+        protect(widget.comm)
+        del data[SKILLS_MIME]
+        data = {**widget.bundle(), **data}
+    publish_display(data, display_id="agent-skills", update=False)
