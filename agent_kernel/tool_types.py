@@ -90,10 +90,14 @@ class Opinion(Frozen):
 
 
 class GateDecision(Frozen):
-    """``reason`` is for model and person; for a deny it says which rule or mode would allow it."""
+    """``reason`` is for model and person: the rule or mode that decided.
+
+    ``hint`` says which rule or mode would allow the call, for when nobody can be asked.
+    """
 
     behavior: Literal["allow", "deny", "ask"]
     reason: str = ""
+    hint: str = ""
     rule: str | None = None
     suggestions: tuple[RuleSuggestion, ...] = ()
 
