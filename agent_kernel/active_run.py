@@ -68,11 +68,8 @@ class ActiveRun:
             self.tell(RunFinished(end=RunEnd.ABORTED_STREAMING, detail="The event loop ended."))
             raise
         except Exception as error:
-            self.tell(
-                RunFinished(
-                    end=RunEnd.MODEL_ERROR, detail=f"Internal error: {type(error).__name__}: {error}"
-                )
-            )
+            detail = f"Internal error: {type(error).__name__}: {error}"
+            self.tell(RunFinished(end=RunEnd.MODEL_ERROR, detail=detail))
             raise
         finally:
             self._queue.put_nowait(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from agent_kernel.loop.conversation import Conversation
 from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.loop.query import query
 from agent_kernel.messages import Message, TextBlock
+from agent_kernel.model_types import ToolSpec
 from agent_kernel.prompt.build import Prompt, build_prompt
 from agent_kernel.protocols import (
     Approver,
@@ -246,10 +246,9 @@ class AgentSession:
                 yield notice
             config = await self._config(context, chosen, max_turns)
             async for event in query(config, self._ports(), conversation, control):
-                yield event
                 for notice in self._take_notices():
-                    if not isinstance(event, RunFinished):
-                        yield notice
+                    yield notice
+                yield event
 
         active.start(events)
         async for event in active.read():
@@ -382,7 +381,11 @@ class AgentSession:
         capabilities = await parts.model_client().capabilities(model)
         if self._prompt is None:
             offline = self._status is not None and self._status.offline
-            self._prompt = await build_prompt(parts.prompt_facts(model=model, offline=offline))
+            skills = any(tool.name == "Skill" for tool in tools)
+            facts = parts.prompt_facts(model=model, offline=offline, skills=skills)
+            self._prompt = await build_prompt(facts)
+            if self._prompt.notice:
+                self._warn("notes_cut", self._prompt.notice)
         return QueryConfig(
             model=model,
             context=replace(context),

@@ -139,13 +139,14 @@ class Parts:
         if mode == "bypassPermissions" and not self.settings.bypass_allowed:
             raise SettingsError("The mode bypassPermissions is forbidden by policy.")
 
-    def prompt_facts(self, *, model: str, offline: bool) -> PromptFacts:
+    def prompt_facts(self, *, model: str, offline: bool, skills: bool) -> PromptFacts:
         """What the prompt says about this session."""
         return PromptFacts(
             cwd=self.cwd,
             user_folder=self.settings.user_skills.parent,
             model=model,
             offline=offline,
+            skills=skills,
             notebook=self.notebook is not None,
             kernel=self.namespace is not None,
             can_ask=self.approver.can_ask(),
@@ -170,12 +171,13 @@ def build_parts(given: Given) -> Parts:
     clock = given.clock or SystemClock()
     ids = given.ids or RandomIds()
     scrub = _scrubber(settings)
+    trust = _trust(settings)
     return Parts(
         cwd=given.cwd,
         settings=settings,
         clock=clock,
         ids=ids,
-        gate=given.gate or _gate(settings),
+        gate=given.gate or _gate(settings, trust),
         approver=given.approver or NoApprover(),
         hooks=NullHooks(),
         commands=given.commands or _commands(settings),
@@ -184,7 +186,7 @@ def build_parts(given: Given) -> Parts:
         scrub=scrub,
         tools=_tools() if given.tools is None else given.tools,
         attachments=_attachments(),
-        trust=_trust(settings),
+        trust=trust,
         given_client=given.model_client,
         notebook=given.notebook,
         namespace=given.namespace,
@@ -197,10 +199,10 @@ def _tools() -> tuple[Tool, ...]:
     return default_tools()
 
 
-def _gate(settings: Settings) -> PermissionGate:
+def _gate(settings: Settings, trust: Trust) -> PermissionGate:
     from agent_kernel.permissions.gate import Gate
 
-    return Gate(settings)
+    return Gate.from_settings(settings, trust=trust)
 
 
 def _commands(settings: Settings) -> CommandSource:
@@ -221,17 +223,26 @@ def _store(
     from agent_kernel.store.transcript import TranscriptStore
 
     return TranscriptStore(
-        session_folder(settings.home, settings.cwd), scrub=scrub, clock=clock, ids=ids
+        session_folder(settings.home, settings.cwd),
+        cwd=settings.cwd,
+        scrub=scrub,
+        clock=clock,
+        ids=ids,
     )
 
 
 def _scrubber(settings: Settings) -> Callable[[str], str]:
-    from agent_kernel.settings.secrets import scrubber
+    import os
 
-    return scrubber(settings)
+    from agent_kernel.settings.secrets import Scrubber
+
+    secret = settings.credential.secret
+    return Scrubber.from_environment(
+        os.environ, *([secret.get_secret_value()] if secret else [])
+    ).scrub
 
 
-def _trust(settings: Settings) -> Trust | None:
-    from agent_kernel.settings.trust import FolderTrust
+def _trust(settings: Settings) -> Trust:
+    from agent_kernel.settings.trust import TrustStore
 
-    return FolderTrust(settings.home)
+    return TrustStore(settings.home)

@@ -28,7 +28,7 @@ class Conversation:
         *,
         clock: Clock,
         ids: Ids,
-        on_append: Callable[[Message], None] = lambda message: None,
+        on_append: Callable[[Message], None] | None = None,
     ) -> None:
         self.messages: list[Message] = list(messages)
         self.repairs = Repairs()
@@ -65,7 +65,8 @@ class Conversation:
         )
         self._note(stamped)
         self.messages.append(stamped)
-        self._on_append(stamped)
+        if self._on_append is not None:
+            self._on_append(stamped)
 
     def add_user(self, content: tuple[UserContent, ...], *, meta: bool = False) -> None:
         """Append what the person said, or with ``meta`` what was added for the model."""

@@ -30,7 +30,7 @@ from agent_kernel.vocabulary import ToolStatus
 INTERRUPTED = "This call was interrupted by the user."
 
 
-class StoppedByPerson(Exception):  # noqa: N818 - a signal, not an error
+class StoppedByPerson(Exception):
     """The person denied a call and asked for the end of the run."""
 
 
@@ -169,7 +169,8 @@ class Pipeline:
         if decision.behavior == "deny":
             return decision.reason or f"{tool.name} is not allowed here."
         if not self.ports.approver.can_ask():
-            return decision.reason or f"{tool.name} needs an approval and nobody can be asked."
+            reason = decision.reason or f"{tool.name} needs an approval."
+            return f"{reason} Nobody can be asked here. {decision.hint}".strip()
         answer = await self._ask(call, tool, decision)
         if answer.decision in ("deny", "deny_stop"):
             text = "The user did not allow this call"

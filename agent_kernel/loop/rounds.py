@@ -37,7 +37,7 @@ CONTINUE_NOTE = (
 STOPPED = "Interrupted by the user."
 
 
-class Ended(Exception):  # noqa: N818 - a signal, not an error
+class Ended(Exception):
     """Ends the rounds from anywhere inside them."""
 
     def __init__(self, end: RunEnd, detail: str = "") -> None:
@@ -71,8 +71,6 @@ class Rounds:
         began = self.ports.clock.monotonic()
         self.control.bind(asyncio.current_task())
         try:
-            if self.control.stopped:
-                raise Ended(RunEnd.ABORTED_STREAMING, STOPPED)
             await self._rounds()
         except Ended as signal:
             ended = signal
@@ -94,6 +92,8 @@ class Rounds:
         )
 
     async def _rounds(self) -> None:
+        if self.control.stopped:
+            raise Ended(RunEnd.ABORTED_STREAMING, STOPPED)
         while True:
             await self._attach()
             self.turns += 1

@@ -129,7 +129,7 @@ class Turn:
         """Returns the reply, whole or with its ``failure``; only cancellation raises."""
         # The adapter's stream is a generator; closing it at once closes the connection.
         events = client.stream(request)
-        async with aclosing(cast("aclosing[None]", events)):  # type: ignore[arg-type,type-var]
+        async with aclosing(cast("aclosing[None]", events)):  # type: ignore[type-var]
             async for event in events:
                 self._take(event)
                 if self.reply.failure is not None or self.reply.finished:

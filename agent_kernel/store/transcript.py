@@ -1,0 +1,195 @@
+"""Sessions on disk: one append-only JSONL file each (SPEC S3)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from agent_kernel.errors import StoreError
+from agent_kernel.messages import Message, TextBlock, UserMessage
+from agent_kernel.protocols import Clock, Ids, OpenedSession
+from agent_kernel.settings.home import private_folder
+from agent_kernel.store.lines import Parsed, encode_header, encode_message, parse
+from agent_kernel.store.lock import SessionLock
+from agent_kernel.system import iso
+from agent_kernel.wire import SessionSummary
+
+HEAD_BYTES = 65_536
+"""How much of a file a listing reads."""
+
+
+@dataclass
+class _Open:
+    file: BinaryIO
+    lock: SessionLock
+
+
+class TranscriptStore:
+    """The ``SessionStore`` seam in one folder: ``<session>.jsonl``, mode 0600, flushed per message.
+
+    ``open`` claims a session with a lock file; the second process to open one gets a fork.
+    Every failure of the disk is a ``StoreError``.
+    """
+
+    def __init__(
+        self, folder: Path, *, cwd: Path, scrub: Callable[[str], str], clock: Clock, ids: Ids
+    ) -> None:
+        self._folder = folder
+        self._cwd = cwd
+        self._scrub = scrub
+        self._clock = clock
+        self._ids = ids
+        self._open: dict[str, _Open] = {}
+
+    def path(self, session_id: str) -> Path:
+        """The transcript's file. Raises ``StoreError`` for an id that is no plain name."""
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", session_id):
+            raise StoreError(f"{session_id!r} is not a session id.")
+        return self._folder / f"{session_id}.jsonl"
+
+    def open(self, session_id: str) -> OpenedSession:
+        """Claim a session, new or old; the lock is made, the file at the first message."""
+        path = self.path(session_id)
+        try:
+            private_folder(self._folder)
+            lock = SessionLock(path.with_suffix(".lock"))
+            if session_id in self._open or not lock.acquire():
+                return self._open_fork(session_id)
+        except OSError as error:
+            raise _failure(error) from error
+        try:
+            parsed = self._parse(session_id) if path.exists() else Parsed()
+            # A first write here, so that an unwritable folder is known at once (CASES 92).
+            file = self._append_to(path, session_id)
+        except (OSError, StoreError):
+            lock.release()
+            raise
+        self._open[session_id] = _Open(file, lock)
+        notice = ""
+        if parsed.skipped:
+            notice = f"{parsed.skipped} lines of this session's file could not be read."
+        return OpenedSession(
+            session_id=session_id,
+            messages=tuple(parsed.messages),
+            skipped=parsed.skipped,
+            notice=notice,
+        )
+
+    def _open_fork(self, session_id: str) -> OpenedSession:
+        forked = self.open(self.fork(session_id))
+        notice = f"Session {session_id} is open in another process; this is a copy of it."
+        return forked.model_copy(update={"notice": notice})
+
+    def _append_to(self, path: Path, session_id: str) -> BinaryIO:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            file = os.fdopen(handle, "r+b", buffering=0)
+            size = file.seek(0, os.SEEK_END)
+            if size == 0:
+                started = iso(self._clock.now())
+                _write(file, encode_header(session_id, str(self._cwd), started))
+            else:
+                file.seek(size - 1)
+                if file.read(1) != b"\n":
+                    # Else the next line would be glued onto a torn one (CASES 86).
+                    _write(file, b"\n")
+        except OSError as error:
+            raise _failure(error) from error
+        return file
+
+    def close(self, session_id: str) -> None:
+        """Give up the claim. No error if it is not open."""
+        opened = self._open.pop(session_id, None)
+        if opened is not None:
+            opened.file.close()
+            opened.lock.release()
+
+    def append(self, session_id: str, message: Message) -> None:
+        """One message, on disk when this returns."""
+        if session_id not in self._open:
+            self.open(session_id)
+        try:
+            line = encode_message(message, self._scrub)
+        except ValueError as error:
+            raise StoreError(f"A message cannot be stored: {error}") from error
+        try:
+            _write(self._open[session_id].file, line)
+        except OSError as error:
+            raise _failure(error) from error
+
+    def load(self, session_id: str) -> list[Message]:
+        """The messages, without those that cannot be read."""
+        return self._parse(session_id).messages
+
+    def _parse(self, session_id: str) -> Parsed:
+        try:
+            with self.path(session_id).open("rb") as file:
+                return parse(file)
+        except FileNotFoundError:
+            raise StoreError(f"There is no session {session_id!r} here.") from None
+        except OSError as error:
+            raise _failure(error) from error
+
+    def list(self) -> tuple[SessionSummary, ...]:
+        """Newest first; reads the head of each file only (CASES 91)."""
+        found: list[tuple[float, SessionSummary]] = []
+        try:
+            paths = sorted(self._folder.glob("*.jsonl"))
+        except OSError:
+            return ()
+        for path in paths:
+            try:
+                changed = path.stat().st_mtime
+                with path.open("rb") as file:
+                    head = file.read(HEAD_BYTES)
+            except OSError:
+                continue
+            updated = datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
+            title = _title(head)
+            if title is not None:
+                summary = SessionSummary(session_id=path.stem, title=title, updated=updated)
+                found.append((changed, summary))
+        return tuple(summary for _, summary in sorted(found, key=lambda pair: -pair[0]))
+
+    def fork(self, session_id: str) -> str:
+        """Copy a session to a new id, which it returns."""
+        messages = self.load(session_id) if self.path(session_id).exists() else []
+        name = self._ids.new("s")
+        path = self.path(name)
+        try:
+            with self._append_to(path, name) as file:
+                for message in messages:
+                    _write(file, encode_message(message, self._scrub))
+        except OSError as error:
+            raise _failure(error) from error
+        return name
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    """All of it: an unbuffered write may take a part only."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+
+
+def _title(head: bytes) -> str | None:
+    """The first words a person wrote; None if there are none."""
+    import io
+
+    complete = head[: head.rfind(b"\n") + 1]
+    for message in parse(io.BytesIO(complete)).messages:
+        if isinstance(message, UserMessage) and not message.is_meta:
+            for block in message.content:
+                if isinstance(block, TextBlock) and block.text.strip():
+                    return " ".join(block.text.split())[:120]
+    return None
+
+
+def _failure(error: OSError) -> StoreError:
+    where = f": {error.filename}" if error.filename else ""
+    return StoreError(f"{error.strerror or error}{where}")
