@@ -146,7 +146,7 @@ export class NotebookBridge {
       throw new RpcError(NO_NOTEBOOK, 'No notebook of this kernel is open in this page.');
     }
     await panel.context.ready;
-    const model = panel.isDisposed ? null : panel.content.model;
+    const { model } = panel.content;
     if (!model) {
       throw new RpcError(NO_NOTEBOOK, 'The notebook was closed.');
     }
