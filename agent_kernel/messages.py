@@ -102,8 +102,11 @@ class BaseMessage(Frozen):
 
 
 class UserMessage(BaseMessage):
+    """``source_tool_use_id``: the call whose result brought this text (a skill's)."""
+
     type: Literal["user"] = "user"
     content: tuple[UserContent, ...]
+    source_tool_use_id: str | None = None
 
 
 class AssistantMessage(BaseMessage):

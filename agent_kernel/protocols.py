@@ -51,6 +51,13 @@ class PermissionGate(Protocol):
 
     async def decide(self, tool: Tool, input: BaseModel, context: ToolContext) -> GateDecision: ...
 
+    async def proves(self, rule: str, tool: Tool, input: BaseModel, context: ToolContext) -> bool:
+        """Whether an allow rule would have let this call pass; asked before it is kept.
+
+        Raises ``SettingsError`` if the rule cannot be parsed.
+        """
+        ...
+
     def remember(self, rule: str, destination: RuleDestination) -> None:
         """Keep an allow rule; raises ``SettingsError`` if it cannot be parsed or saved."""
         ...
@@ -195,6 +202,10 @@ class Command(Protocol):
     def allowed_tools(self) -> tuple[str, ...]: ...
     @property
     def model(self) -> str | None: ...
+    @property
+    def only_safe_properties(self) -> bool:
+        """Whether calling it can do no more than bring text (SPEC K9)."""
+        ...
 
     async def get_prompt(self, args: str, context: ToolContext | None) -> str:
         """The expanded text. Raises ``SkillError``."""
