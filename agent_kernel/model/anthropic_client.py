@@ -111,17 +111,22 @@ class AnthropicClient:
         try:
             client = await self._client()
             async with client.messages.with_streaming_response.create(
-                **_encodable(body), stream=True
+                **body, stream=True
             ) as response:
                 events = anthropic.AsyncStream.raw_events(response.http_response)
                 async for line in events:
-                    for event in reader.feed(line.event, line.data):
-                        if reader.ended and not isinstance(event, ReplyFailed):
-                            await _drain(events)
+                    told = list(reader.feed(line.event, line.data))
+                    if reader.ended:
+                        await _drain(events)
+                    for event in told:
                         yield event
                     if reader.ended:
                         return
                 yield reader.cut()
+        except UnicodeEncodeError:
+            # Rare, so that no request is searched for it: half a character is in some text.
+            async for event in self._attempt(_cleaned(body)):
+                yield event
         except anthropic.APIStatusError as error:
             yield failure_of_status(
                 error.status_code, error.body, error.response.headers, now=self._now()
@@ -195,8 +200,11 @@ class AnthropicClient:
         )
         http_client: httpx2.AsyncClient | None = None
         if endpoint is not None and is_loopback(endpoint):
-            # A proxy of the environment must not see what is meant for this machine.
-            http_client = anthropic.DefaultAsyncHttpxClient(trust_env=False, timeout=timeout)
+            # A proxy of the environment must not see what is meant for this machine. Loading the
+            # certificates of the world takes longer than a reply from here.
+            http_client = anthropic.DefaultAsyncHttpxClient(
+                trust_env=False, timeout=timeout, verify=urlsplit(endpoint).scheme == "https"
+            )
         secret = self._credential.secret
         value = secret.get_secret_value() if secret is not None else "none"
         kind = self._credential.kind
@@ -253,17 +261,8 @@ async def _drain(events: AsyncIterator[Any]) -> None:
                 pass
 
 
-def _encodable(body: dict[str, Any]) -> dict[str, Any]:
-    """The body without lone surrogates, which no request may hold. Usually it is untouched."""
-    try:
-        json.dumps(body, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        cleaned: dict[str, Any] = _cleaned(body)
-        return cleaned
-    return body
-
-
 def _cleaned(value: Any) -> Any:
+    """Without lone surrogates, which no request may hold."""
     if isinstance(value, str):
         return without_lone_surrogates(value)
     if isinstance(value, list):

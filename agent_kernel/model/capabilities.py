@@ -11,41 +11,41 @@ ThinkingStyle = Literal["budget", "adaptive"]
 
 
 class ModelFacts(Frozen):
-    """Capabilities and how this model wants thinking asked for."""
+    """Capabilities and how this model wants thinking asked for.
+
+    ``always_thinks``: it thinks without being asked, and hides it unless a display is named.
+    """
 
     capabilities: Capabilities = Capabilities()
     thinking_style: ThinkingStyle = "budget"
+    always_thinks: bool = False
 
 
 UNKNOWN = ModelFacts()
 
-# Families by the beginning of the id, for endpoints that list no models (gateways, other servers).
-_FAMILIES: tuple[tuple[str, int, ThinkingStyle], ...] = (
-    ("claude-sonnet-4", 64_000, "budget"),
-    ("claude-haiku-4", 64_000, "budget"),
-    ("claude-opus-4-5", 64_000, "budget"),
-    ("claude-opus-4", 32_000, "budget"),
-    ("claude-sonnet-5", 64_000, "adaptive"),
-    ("claude-opus-5", 64_000, "adaptive"),
-    ("claude-haiku-5", 64_000, "adaptive"),
-    ("claude-fable-5", 64_000, "adaptive"),
-    ("claude-mythos-5", 64_000, "adaptive"),
-)
-_TABLE: tuple[tuple[str, ModelFacts], ...] = tuple(
-    (
-        prefix,
-        ModelFacts(
-            capabilities=Capabilities(
-                context_window=200_000,
-                max_output_tokens=output,
-                images=True,
-                thinking=True,
-                known=True,
-            ),
-            thinking_style=style,
-        ),
+
+def _family(
+    window: int, output: int, style: ThinkingStyle, *, always_thinks: bool = False
+) -> ModelFacts:
+    capabilities = Capabilities(
+        context_window=window, max_output_tokens=output, images=True, thinking=True, known=True
     )
-    for prefix, output, style in _FAMILIES
+    return ModelFacts(capabilities=capabilities, thinking_style=style, always_thinks=always_thinks)
+
+
+# By the beginning of the id, the first that fits: for endpoints that tell nothing of their models
+# (gateways, other servers).
+_TABLE: tuple[tuple[str, ModelFacts], ...] = (
+    ("claude-sonnet-4-6", _family(200_000, 64_000, "adaptive")),
+    ("claude-sonnet-4", _family(200_000, 64_000, "budget")),
+    ("claude-haiku-4", _family(200_000, 64_000, "budget")),
+    ("claude-opus-4-5", _family(200_000, 64_000, "budget")),
+    ("claude-opus-4-", _family(200_000, 128_000, "adaptive")),
+    ("claude-sonnet-5", _family(1_000_000, 128_000, "adaptive", always_thinks=True)),
+    ("claude-opus-5", _family(1_000_000, 128_000, "adaptive", always_thinks=True)),
+    ("claude-haiku-5", _family(1_000_000, 128_000, "adaptive", always_thinks=True)),
+    ("claude-fable-5", _family(1_000_000, 128_000, "adaptive", always_thinks=True)),
+    ("claude-mythos-5", _family(1_000_000, 128_000, "adaptive", always_thinks=True)),
 )
 
 
@@ -57,28 +57,37 @@ def facts_from_table(model: str) -> ModelFacts:
 def facts_from_endpoint(model: str, info: dict[str, Any]) -> ModelFacts:
     """Read the answer of the models endpoint; what it leaves out comes from the table."""
     base = facts_from_table(model)
-    told = info.get("capabilities") or {}
-    window, output = info.get("max_input_tokens"), info.get("max_tokens")
+    told = _object(info.get("capabilities"))
+    window, output = _count(info.get("max_input_tokens")), _count(info.get("max_tokens"))
     if not told and window is None and output is None:
         return base
-    thinking = told.get("thinking") or {}
-    types = thinking.get("types") or {}
-    management = told.get("context_management") or {}
+    before = base.capabilities
+    types = _object(_object(told.get("thinking")).get("types"))
+    style = base.thinking_style
+    if _supported(types.get("enabled"), default=False):
+        style = "budget"
+    elif _supported(types.get("adaptive"), default=False):
+        style = "adaptive"
     return ModelFacts(
         capabilities=Capabilities(
-            context_window=window or base.capabilities.context_window,
-            max_output_tokens=output or base.capabilities.max_output_tokens,
-            images=_supported(told.get("image_input"), default=base.capabilities.images),
-            thinking=_supported(thinking, default=base.capabilities.thinking),
-            context_management=_supported(management, default=False),
+            context_window=window or before.context_window,
+            max_output_tokens=output or before.max_output_tokens,
+            images=_supported(told.get("image_input"), default=before.images),
+            thinking=_supported(told.get("thinking"), default=before.thinking),
+            context_management=_supported(told.get("context_management"), default=False),
             known=True,
         ),
-        thinking_style="budget"
-        if _supported(types.get("enabled"), default=False)
-        else "adaptive"
-        if _supported(types.get("adaptive"), default=False)
-        else base.thinking_style,
+        thinking_style=style,
+        always_thinks=base.always_thinks and style == "adaptive",
     )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
 
 
 def _supported(entry: Any, *, default: bool) -> bool:

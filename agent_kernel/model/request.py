@@ -27,11 +27,9 @@ _MARK = {"type": "ephemeral"}
 def build_body(request: ModelRequest, facts: ModelFacts) -> Json:
     """The whole body. Equal requests give equal bytes, so that the prompt cache holds."""
     limit = facts.capabilities.max_output_tokens
-    max_tokens = (
-        min(request.max_tokens or limit, limit)
-        if facts.capabilities.known
-        else (request.max_tokens or limit)
-    )
+    max_tokens = request.max_tokens or limit
+    if facts.capabilities.known:
+        max_tokens = min(max_tokens, limit)
     system = [{"type": "text", "text": IDENTITY}]
     static_end = 0
     for number, block in enumerate(request.system, start=1):
@@ -63,10 +61,13 @@ def build_body(request: ModelRequest, facts: ModelFacts) -> Json:
 
 def thinking_of(budget: int | None, max_tokens: int, facts: ModelFacts) -> Json | None:
     """The way of thinking this model takes; the budget is at least 1,024 and below the output."""
-    if budget is None or budget <= 0 or not facts.capabilities.thinking:
+    if not facts.capabilities.thinking:
         return None
-    if facts.thinking_style == "adaptive":
-        return {"type": "adaptive"}
+    if facts.thinking_style == "adaptive" and (budget or facts.always_thinks):
+        # Without a display these models send what they say between tool calls as empty thinking.
+        return {"type": "adaptive", "display": "summarized"}
+    if budget is None or budget <= 0:
+        return None
     clamped = min(max(budget, MIN_THINKING), max_tokens - 1)
     return {"type": "enabled", "budget_tokens": clamped} if clamped >= MIN_THINKING else None
 

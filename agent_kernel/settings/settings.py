@@ -97,6 +97,7 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
         base_url=base_url,
         credential=find_credential(env, home, base_url),
         mode=_mode(sources, notices, bypass_allowed=bypass_allowed),
+        thinking_budget=_thinking(env, notices),
         offline_scripts=Path(scripts).expanduser() if scripts else None,
         user_skills=user / "skills",
         project_skills=_skill_folders(cwd),
@@ -137,6 +138,16 @@ def _mode(
                 continue
         return mode
     return "default"
+
+
+def _thinking(environ: Mapping[str, str], notices: list[str]) -> int | None:
+    written = environ.get("MAX_THINKING_TOKENS", "").strip()
+    if not written:
+        return None
+    if not written.isdecimal():
+        notices.append("MAX_THINKING_TOKENS is left out: it is no whole number.")
+        return None
+    return int(written)
 
 
 def _skill_folders(cwd: Path) -> tuple[Path, ...]:

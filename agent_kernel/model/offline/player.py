@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from agent_kernel.model.offline import script as s
 from agent_kernel.model.offline.conversation import Candidate, Conversation, read_conversation
 from agent_kernel.model.offline.record import Exchange
+from agent_kernel.model.offline.signature import sign
 from agent_kernel.model.offline.template import Values
 
 Json = dict[str, Any]
@@ -141,13 +141,18 @@ def _no_model(scripts: Sequence[s.Script], conversation: Conversation) -> Choice
     )
 
 
-def reply_actions(choice: Choice, body: Json, *, serial: int) -> Iterator[Action]:
-    """The stream of one reply. ``serial`` makes ids unique among replies of one server."""
+def reply_actions(choice: Choice, exchange: Exchange) -> Iterator[Action]:
+    """The stream of one reply.
+
+    Its ids are unique: among the replies of one server by the serial number, and among servers,
+    which a session may outlive, by the digest of the request.
+    """
+    serial = exchange.serial
     step, values = choice.step, choice.values
     pace = choice.script.pace if step.pace is None else step.pace
     size = step.chunk or choice.script.chunk
-    mark = hashlib.sha256(json.dumps(body.get("messages")).encode()).hexdigest()[:8]
-    usage = _usage(step, body)
+    mark = exchange.digest[:8]
+    usage = _usage(step, exchange)
     if step.blocks and isinstance(step.blocks[0], s.ErrorPart):
         # A server that is overloaded says so before any message has begun.
         yield _action(step.blocks[0])
@@ -159,7 +164,7 @@ def reply_actions(choice: Choice, body: Json, *, serial: int) -> Iterator[Action
                 "id": f"msg_{mark}{serial:04d}",
                 "type": "message",
                 "role": "assistant",
-                "model": body.get("model", ""),
+                "model": exchange.body.get("model", ""),
                 "content": [],
                 "stop_reason": None,
                 "stop_sequence": None,
@@ -223,7 +228,8 @@ def _block(part: s.Strict, values: Values, mark: str) -> _Block | None:
         case s.ThinkingPart():
             start = {"type": "thinking", "thinking": "", "signature": ""}
             text = values.text(part.thinking)
-            return _Block(start, "thinking_delta", "thinking", text, part.signature, part.upto)
+            signature = sign(text) if part.signature is None else part.signature
+            return _Block(start, "thinking_delta", "thinking", text, signature, part.upto)
         case s.RedactedPart():
             return _Block({"type": "redacted_thinking", "data": part.redacted_thinking})
         case s.ToolPart():
@@ -264,11 +270,11 @@ def _action(part: s.Strict) -> Action:
             return Stall()
 
 
-def _usage(step: s.Step, body: Json) -> Json:
+def _usage(step: s.Step, exchange: Exchange) -> Json:
     """Numbers a script does not give are estimates at four characters a token."""
     said = sum(len(part.text) for part in step.blocks if isinstance(part, s.TextPart))
     return {
-        "input_tokens": len(json.dumps(body.get("messages"))) // 4,
+        "input_tokens": exchange.size // 4,
         "output_tokens": max(1, said // 4),
         "cache_read_input_tokens": 0,
         "cache_creation_input_tokens": 0,
@@ -281,7 +287,7 @@ def whole_message(choice: Choice, exchange: Exchange) -> Json:
     message: Json = {}
     blocks: list[Json] = []
     parts: dict[int, str] = {}
-    for action in reply_actions(choice, exchange.body, serial=exchange.serial):
+    for action in reply_actions(choice, exchange):
         event = action.event if isinstance(action, Send) else {}
         match event.get("type"):
             case "message_start":

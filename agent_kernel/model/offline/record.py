@@ -12,7 +12,8 @@ class Exchange:
     """A request and what became of it.
 
     ``end``: ``whole`` (all was sent), ``refused`` (an error status), ``cut`` and ``stalled`` (as
-    the script says), ``client_gone`` (the client left first), None while it goes on.
+    the script says), ``client_gone`` (the client left first), None while it goes on. ``finished``
+    is set with it. ``size`` is in bytes, ``digest`` the SHA-256 of the body as it came.
     """
 
     body: dict[str, Any]
@@ -20,4 +21,6 @@ class Exchange:
     status: int = 200
     end: Literal["whole", "refused", "cut", "stalled", "client_gone"] | None = None
     serial: int = 0
+    size: int = 0
+    digest: str = ""
     finished: threading.Event = field(default_factory=threading.Event)

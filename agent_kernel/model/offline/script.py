@@ -86,7 +86,7 @@ class TextPart(Strict):
 
 class ThinkingPart(Strict):
     thinking: str
-    signature: str = "c2lnbmVkIGJ5IHRoZSBzY3JpcHQ="
+    signature: str | None = None
     upto: int | None = None
 
 

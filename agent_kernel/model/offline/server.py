@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import threading
 from collections.abc import Sequence
@@ -253,7 +254,12 @@ class OfflineServer:
         except ValueError:
             body = None
         valid = isinstance(body, dict)
-        exchange = Exchange(body if valid else {}, request.headers)
+        exchange = Exchange(
+            body if valid else {},
+            request.headers,
+            size=len(request.body),
+            digest=hashlib.sha256(request.body).hexdigest(),
+        )
         with self._lock:
             self._exchanges.append(exchange)
             self._serial += 1
@@ -313,7 +319,7 @@ class OfflineServer:
             return True
         writer.write(http.head_bytes(200, _SSE))
         last = b""
-        for action in player.reply_actions(choice, exchange.body, serial=exchange.serial):
+        for action in player.reply_actions(choice, exchange):
             match action:
                 case player.Send(event=event):
                     last = _sse(str(event.get("type", "message")), json.dumps(event))

@@ -13,6 +13,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from agent_kernel.model.offline.signature import is_forged
+
 Json = dict[str, Any]
 
 _TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,128}$")
@@ -162,6 +164,9 @@ def _check_block(place: str, role: str, block: Json) -> None:
             raise InvalidRequest(f"{place}.{kind}.{name}: Field required")
     if kind == "text":
         _check_text(place, block)
+    elif kind == "thinking":
+        if not block["signature"] or is_forged(block["thinking"], block["signature"]):
+            raise InvalidRequest(f"{place}: Invalid `signature` in `thinking` block")
     elif kind == "tool_use":
         if not isinstance(block["input"], dict):
             raise InvalidRequest(f"{place}.tool_use.input: Input should be a valid dictionary")
@@ -227,9 +232,7 @@ def _check_pairs(messages: list[Json]) -> None:
                 f"messages.{number}: each tool_use must have a single result. Found multiple "
                 "`tool_result` blocks with the same id."
             )
-        kinds = [b.get("type") for b in content]
-        if results and "tool_result" in kinds[kinds.index("tool_result") :]:
-            _check_results_first(number, kinds)
+        _check_results_first(number, [b.get("type") for b in content])
         open_ids = [b["id"] for b in content if b.get("type") == "tool_use"]
         again = [name for place, name in enumerate(open_ids) if name in (*open_ids[:place], *seen)]
         if again:
@@ -265,7 +268,14 @@ def _joined(messages: list[Json]) -> list[Json]:
 
 
 def _check_marks(body: Json) -> None:
-    marks = sum(1 for block in _dicts(body) if block.get("cache_control"))
+    places: list[Json] = [*(body.get("tools") or ())]
+    if isinstance(body.get("system"), list):
+        places += body["system"]
+    for message in body["messages"]:
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            inner = block.get("content")
+            places += [block, *(inner if isinstance(inner, list) else ())]
+    marks = sum(1 for block in places if block.get("cache_control"))
     if marks > MAX_MARKS:
         raise InvalidRequest(
             f"A maximum of {MAX_MARKS} blocks with cache_control may be provided. Found {marks}."
