@@ -180,7 +180,7 @@ def build_parts(given: Given) -> Parts:
         gate=given.gate or _gate(settings, trust),
         approver=given.approver or NoApprover(),
         hooks=NullHooks(),
-        commands=given.commands or _commands(settings),
+        commands=given.commands or _commands(settings, trust),
         store=given.store or _store(settings, scrub, clock, ids),
         blobs=lambda session_id: FileBlobs(session_folder(settings.home, given.cwd) / session_id),
         scrub=scrub,
@@ -205,10 +205,10 @@ def _gate(settings: Settings, trust: Trust) -> PermissionGate:
     return Gate.from_settings(settings, trust=trust)
 
 
-def _commands(settings: Settings) -> CommandSource:
+def _commands(settings: Settings, trust: Trust) -> CommandSource:
     from agent_kernel.skills.source import SkillSource
 
-    return SkillSource(settings)
+    return SkillSource(settings, trust=trust)
 
 
 def _attachments() -> tuple[AttachmentSource, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from agent_kernel.context.text import clean_text
-from agent_kernel.errors import AgentKernelError, ToolError
+from agent_kernel.errors import AgentKernelError, SettingsError, ToolError
 from agent_kernel.events import (
     Event,
     Notice,
@@ -179,7 +179,7 @@ class Pipeline:
                 raise StoppedByPerson(text + " They stopped the turn here.")
             return text + " Do not try it another way without their word."
         if answer.decision in ("allow_session", "allow_always"):
-            self._remember(answer, decision)
+            await self._remember(answer, decision, call, tool)
         if answer.updated_input is not None:
             refusal = await self._replace_input(call, tool, answer.updated_input)
             if refusal is not None:
@@ -254,17 +254,23 @@ class Pipeline:
             )
         )
 
-    def _remember(self, answer: ApprovalAnswer, decision: GateDecision) -> None:
-        suggested = decision.suggestions[0] if decision.suggestions else None
+    async def _remember(
+        self, answer: ApprovalAnswer, decision: GateDecision, call: Call, tool: Tool
+    ) -> None:
+        """Keep the rule, once it is proven to be about this call (SPEC A4)."""
+        always = answer.decision == "allow_always"
+        suggested = next(
+            (one for one in decision.suggestions if (one.destination != "session") == always), None
+        )
         rule = answer.rule or (suggested.rule if suggested else None)
         if rule is None:
             return
-        destination = answer.destination or (
-            "session"
-            if answer.decision == "allow_session" or suggested is None
-            else suggested.destination
-        )
+        destination = answer.destination or (suggested.destination if suggested else None)
+        if destination is None:
+            destination = "local" if always else "session"
         try:
+            if not await self.ports.gate.proves(rule, tool, call.input, call.context):
+                raise SettingsError("it would not allow this call.")  # noqa: TRY301
             self.ports.gate.remember(rule, destination)
         except AgentKernelError as error:
             self.tell(

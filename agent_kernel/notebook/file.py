@@ -128,10 +128,7 @@ class FileNotebook:
             data, raw = self._load()
             done = change(raw)
             mark = _BOM if data.startswith(_BOM.encode()) else ""
-            # A lone surrogate cannot be written; it would only ever be a damaged character.
-            text = (
-                (mark + done.text(raw)).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-            )
+            text = mark + done.text(raw)
             if self.path.read_bytes() == data:
                 self._write(text.encode("utf-8"), done)
                 return done

@@ -261,6 +261,8 @@ class _Editor:
 
     def _lines(self, source: str, old: object) -> str | list[str]:
         text = source.replace("\r\n", "\n").replace("\r", "\n")
+        # A lone surrogate is a damaged character and cannot be written (``source_hash`` agrees).
+        text = text.encode("utf-8", "replace").decode("utf-8")
         if isinstance(old, str):
             return text
         return re.findall(r"[^\n]*\n|[^\n]+", text)
