@@ -49,7 +49,16 @@ class ModelClient(Protocol):
 class PermissionGate(Protocol):
     """Judges every tool call at every depth (SPEC A3)."""
 
-    async def decide(self, tool: Tool, input: BaseModel, context: ToolContext) -> GateDecision: ...
+    async def decide(
+        self,
+        tool: Tool,
+        input: BaseModel,
+        context: ToolContext,
+        *,
+        hook: Literal["none", "allow", "ask", "deny"] = "none",
+    ) -> GateDecision:
+        """``hook`` is what a PreToolUse hook said; its allow never beats a deny or ask rule."""
+        ...
 
     async def proves(self, rule: str, tool: Tool, input: BaseModel, context: ToolContext) -> bool:
         """Whether an allow rule would have let this call pass; asked before it is kept.

@@ -370,6 +370,7 @@ class AgentSession:
             ids=parts.ids,
             blobs=parts.blobs(self.session_id),
             scrub=parts.scrub,
+            price=parts.price,
             attachments=parts.attachments,
         )
 

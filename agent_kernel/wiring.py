@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent_kernel.errors import SettingsError
 from agent_kernel.events import PermissionRequested
+from agent_kernel.messages import Usage
 from agent_kernel.prompt.build import PromptFacts
 from agent_kernel.protocols import (
     ApprovalAnswer,
@@ -133,6 +134,14 @@ class Parts:
             endpoint=settings.base_url or "",
             key_source=settings.credential.source,
         )
+
+    def price(self, model: str, usage: Usage) -> float | None:
+        """US dollars for a call; None offline and for models of unknown price."""
+        if self.settings.is_offline and self.given_client is None:
+            return None
+        from agent_kernel.model.prices import cost
+
+        return cost(model, usage)
 
     def check_mode(self, mode: PermissionMode) -> None:
         """Raises ``SettingsError`` if policy forbids the mode."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -46,6 +46,7 @@ class Call:
     context: ToolContext
     input: Any = None
     refusal: str | None = None
+    hook: Literal["none", "allow", "ask", "deny"] = "none"
     began: float | None = None
     result: ToolResult | None = None
     status: ToolStatus | None = None
@@ -155,8 +156,9 @@ class Pipeline:
 
     async def _before_hooks(self, call: Call, tool: Tool) -> str | None:
         outcome = await self.ports.hooks.run("PreToolUse", _payload(call, tool))
-        if outcome.block is not None or outcome.opinion == "deny":
-            return outcome.block or "A hook denied this call."
+        if outcome.block is not None:
+            return outcome.block or "A hook blocked this call."
+        call.hook = outcome.opinion
         if outcome.updated_input is not None:
             return await self._replace_input(call, tool, outcome.updated_input)
         return None
@@ -193,7 +195,7 @@ class Pipeline:
     async def _decide(self, call: Call, tool: Tool) -> GateDecision:
         try:
             context = replace(call.context, mode=self.control.mode)
-            return await self.ports.gate.decide(tool, call.input, context)
+            return await self.ports.gate.decide(tool, call.input, context, hook=call.hook)
         except Exception as error:  # noqa: BLE001 - a gate that cannot judge lets nothing pass
             return GateDecision(
                 behavior="deny", reason=f"The call could not be judged: {_one_line(error)}"

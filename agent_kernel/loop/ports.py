@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from agent_kernel.messages import Usage
 from agent_kernel.model_types import SystemBlock, ToolSpec
 from agent_kernel.protocols import (
     Approver,
@@ -21,7 +22,11 @@ from agent_kernel.tool_types import Tool, ToolContext
 
 @dataclass(frozen=True)
 class Ports:
-    """Everything that reaches the world. ``scrub`` takes secrets out of a text."""
+    """Everything that reaches the world.
+
+    ``scrub`` takes secrets out of a text; ``price`` says what a call cost in US dollars, None if
+    that is not known.
+    """
 
     client: ModelClient
     gate: PermissionGate
@@ -31,6 +36,7 @@ class Ports:
     ids: Ids
     blobs: Blobs
     scrub: Callable[[str], str] = lambda text: text
+    price: Callable[[str, Usage], float | None] = lambda model, usage: None  # noqa: ARG005
     attachments: tuple[AttachmentSource, ...] = ()
 
 

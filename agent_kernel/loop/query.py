@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 
 from agent_kernel.events import Event
@@ -21,7 +21,7 @@ async def query(
     control: RunControl | None = None,
     *,
     retry: RetryPolicy | None = None,
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Events of one run, unstamped; ``run_finished`` is the last.
 
     The conversation already holds the prompt. ``control.stop()`` ends the run in order, with

@@ -23,7 +23,14 @@ from agent_kernel.loop.pipeline import Pipeline, StoppedByPerson
 from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.loop.recovery import MAX_CONTINUATIONS, Recovery, RetryPolicy
 from agent_kernel.loop.turn import Reply, Turn
-from agent_kernel.messages import Message, TextBlock, Usage, UserMessage
+from agent_kernel.messages import (
+    AssistantMessage,
+    Message,
+    TextBlock,
+    TombstoneMessage,
+    Usage,
+    UserMessage,
+)
 from agent_kernel.model_types import ModelRequest, ReplyFailed
 from agent_kernel.vocabulary import RunEnd
 
@@ -58,6 +65,7 @@ class Rounds:
     retry: RetryPolicy
     turns: int = 0
     usage: Usage = Usage()
+    cost: float | None = None
     answer: str = ""
     continuations: int = 0
     pipeline: Pipeline = field(init=False)
@@ -87,6 +95,7 @@ class Rounds:
                 text=self.answer,
                 detail=ended.detail,
                 usage=self.usage,
+                cost_usd=self.cost,
                 duration_ms=round((self.ports.clock.monotonic() - began) * 1000),
             )
         )
@@ -170,6 +179,7 @@ class Rounds:
                     return reply, dispatch
                 await self._withdraw(reply, dispatch)
                 if reply.failure is None:
+                    self._withdraw_turn()
                     raise Ended(RunEnd.REFUSED, "The model declined to answer this.")
                 await self._recover(recovery, reply.failure)
             except asyncio.CancelledError:
@@ -183,6 +193,20 @@ class Rounds:
             reason = reply.failure.message if reply.failure else "The model declined to answer."
             self.tell(Tombstone(message_id=reply.message_id, reason=reason))
         reply.message_id = ""
+
+    def _withdraw_turn(self) -> None:
+        """Leave the refused turn out of later requests, else they would be refused as well.
+
+        What was attached stays: its sources count it as seen.
+        """
+        messages = self.conversation.messages
+        start = len(messages) - 1
+        while start > 0 and not _is_prompt(messages[start]):
+            start -= 1
+        for message in messages[start:]:
+            if isinstance(message, UserMessage | AssistantMessage):
+                stone = TombstoneMessage(uuid="", target_uuid=message.uuid, reason="refused")
+                self.conversation.add(stone)
 
     async def _recover(self, recovery: Recovery, failure: ReplyFailed) -> None:
         remedy = recovery.after(failure)
@@ -216,12 +240,16 @@ class Rounds:
             self.conversation.add(message)
         self.answer = reply.text or self.answer
         self.usage += reply.usage
+        cost = self.ports.price(reply.model or self.model, reply.usage)
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
         self.tell(
             UsageReported(
                 agent_id=self.config.context.agent_id,
                 message_id=reply.message_id,
                 model=reply.model or self.model,
                 usage=reply.usage,
+                cost_usd=cost,
             )
         )
 
@@ -287,3 +315,12 @@ class Rounds:
     def _warn(self, code: str, text: str, until: float | None = None) -> None:
         agent_id = self.config.context.agent_id
         self.tell(Notice(agent_id=agent_id, level="warning", code=code, text=text, until=until))
+
+
+def _is_prompt(message: Message) -> bool:
+    """Whether a person's words begin here."""
+    return (
+        isinstance(message, UserMessage)
+        and not message.is_meta
+        and any(isinstance(block, TextBlock) for block in message.content)
+    )

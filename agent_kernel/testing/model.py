@@ -71,7 +71,7 @@ class ScriptedModel:
             self.closed += 1
 
     async def capabilities(self, model: str) -> Capabilities:
-        return Capabilities(thinking=True, known=True)
+        return Capabilities(thinking=True, known=model == self._model)
 
     async def status(self) -> ModelStatus:
         return ModelStatus(model=self._model, offline=True)
@@ -118,9 +118,10 @@ def check_reply(events: Sequence[ReplyEvent]) -> None:
             case ReplyBlock(index=index, block=block):
                 assert index not in done, "a block is complete once"
                 done.add(index)
-                text = getattr(block, "text", getattr(block, "thinking", None))
-                if text is not None:
-                    assert said.get(index, "") == text, "the pieces of a block make the block"
+                if isinstance(block, TextBlock):
+                    assert said.get(index, "") == block.text, "the pieces make the block"
+                if isinstance(block, ThinkingBlock):
+                    assert said.get(index, "") == block.thinking, "the pieces make the block"
             case _:
                 raise AssertionError(f"{event.type} inside a reply")
     if isinstance(events[-1], ReplyFinished):
@@ -200,6 +201,4 @@ class ModelClientConformance(ABC):
 
 def a_request(text: str = "hello", *, model: str = "claude-sonnet-5-5") -> ModelRequest:
     """A request with one user text."""
-    return ModelRequest(
-        model=model, messages=(ApiUserMessage(content=(TextBlock(text=text),)),)
-    )
+    return ModelRequest(model=model, messages=(ApiUserMessage(content=(TextBlock(text=text),)),))

@@ -1,0 +1,138 @@
+"""Drives the loop against the scripted server, over real HTTP, with a clock that jumps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_kernel.events import Event, RunFinished
+from agent_kernel.hooks.null import NullHooks
+from agent_kernel.loop.control import RunControl
+from agent_kernel.loop.conversation import Conversation
+from agent_kernel.loop.ports import Ports, QueryConfig
+from agent_kernel.loop.query import query
+from agent_kernel.messages import Message, TextBlock
+from agent_kernel.model.scripted import ScriptedServer
+from agent_kernel.model_types import ToolSpec
+from agent_kernel.protocols import Approver, AttachmentSource, Hooks, ModelClient, PermissionGate
+from agent_kernel.testing.approver import ScriptedApprover
+from agent_kernel.testing.clock import CountingIds, FakeClock
+from agent_kernel.testing.store import MemoryBlobs
+from agent_kernel.testing.tools import FakeGate
+from agent_kernel.tool_types import Tool, ToolContext
+from agent_kernel.wiring import ReadMemory
+
+SYSTEM = "You are being tested."
+
+
+@dataclass
+class Loop:
+    """One conversation with all its seams in the test's hands; ``events`` holds the last run's."""
+
+    server: ScriptedServer
+    tools: Sequence[Tool] = ()
+    gate: PermissionGate = field(default_factory=FakeGate)
+    approver: Approver = field(default_factory=ScriptedApprover)
+    hooks: Hooks = field(default_factory=NullHooks)
+    attachments: tuple[AttachmentSource, ...] = ()
+    scrub: Callable[[str], str] = lambda text: text
+    client: ModelClient | None = None
+    clock: FakeClock = field(default_factory=FakeClock)
+    max_tokens: int | None = 1000
+
+    def __post_init__(self) -> None:
+        self.ids = CountingIds()
+        self.blobs = MemoryBlobs()
+        self.reads = ReadMemory()
+        self.conversation = Conversation(clock=self.clock, ids=self.ids)
+        self.control = RunControl()
+        self.events: list[Event] = []
+
+    @property
+    def messages(self) -> list[Message]:
+        return self.conversation.messages
+
+    def config(self, max_turns: int | None) -> QueryConfig:
+        context = ToolContext(
+            run_id="run_1", session_id="s_1", agent_id="main", cwd=Path("/work"), mode="default",
+            emit=lambda event: None, ids=self.ids, read_state=self.reads,
+        )  # fmt: skip
+        return QueryConfig(
+            model="claude-sonnet-5-5",
+            context=context,
+            tools=tuple(self.tools),
+            specs=tuple(
+                ToolSpec(name=t.name, description=t.prompt(), input_schema=t.input_schema())
+                for t in self.tools
+            ),
+            max_turns=max_turns,
+            max_tokens=self.max_tokens,
+        )
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        max_turns: int | None = None,
+        on: Callable[[Event], Any] | None = None,
+    ) -> list[Event]:
+        """One run to its end; ``on`` sees each event as it comes."""
+        client = self.client or self.server.client()
+        ports = Ports(
+            client=client, gate=self.gate, approver=self.approver, hooks=self.hooks,
+            clock=self.clock, ids=self.ids, blobs=self.blobs, scrub=self.scrub,
+            attachments=self.attachments,
+        )  # fmt: skip
+        self.control = RunControl()
+        self.events = []
+        self.conversation.add_user((TextBlock(text=prompt),))
+        config = self.config(max_turns)
+        events = query(config, ports, self.conversation, self.control)
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    self.events.append(event)
+                    if on is not None:
+                        on(event)
+        finally:
+            await client.close()
+        return self.events
+
+    @property
+    def end(self) -> RunFinished:
+        last = self.events[-1]
+        assert isinstance(last, RunFinished), last
+        return last
+
+    async def reached(self, gate: str) -> None:
+        """Wait until a reply of the server waits at the gate."""
+        await asyncio.to_thread(self.server.reached, gate)
+
+
+def told(events: Sequence[Event]) -> list[str]:
+    """The course of a run in words: types, with the fact that tells two of a type apart."""
+    words: list[str] = []
+    for event in events:
+        word: str = event.type
+        for name in ("tool_use_id", "status", "decision", "code", "end"):
+            value = getattr(event, name, None)
+            if value:
+                word += f" {value}"
+        if not (words and word == words[-1] and word.startswith(("text_d", "thinking_d", "tool_i"))):
+            words.append(word)
+    return words
+
+
+def result_texts(body: dict[str, Any]) -> list[tuple[str, str, bool]]:
+    """Id, text and error flag of the tool results in a request's last message."""
+    found = []
+    for block in body["messages"][-1]["content"]:
+        if block["type"] == "tool_result":
+            inner = block["content"]
+            text = inner if isinstance(inner, str) else "\n".join(b.get("text", "") for b in inner)
+            found.append((block["tool_use_id"], text, bool(block.get("is_error"))))
+    return found
