@@ -11,9 +11,10 @@ import unicodedata
 
 # Letters and marks by category, yet drawn as nothing.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-_HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_HIDING = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 # Joiners make emoji and several scripts; in prose they are meant.
 _JOINERS = frozenset("\u200c\u200d\u200e\u200f\u00ad\ufeff")
+_UNUSUAL = re.compile(r"[^\n\t -~]")
 _LONG_GAP = re.compile(r"(?<=\S) {17,}(?=\S)")
 
 
@@ -23,8 +24,6 @@ def label(character: str) -> str:
 
 
 def _hides(character: str) -> bool:
-    if character in "\n\t" or " " <= character <= "~":
-        return False
     code = ord(character)
     if 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF or character in _BLANK:
         return True
@@ -38,22 +37,23 @@ def visible(text: str) -> str:
     A long gap inside a line is written as its length, since it can push text out of sight.
     """
     text = text.replace("\r\n", "\n")
-    shown = "".join(label(c) if _hides(c) else c for c in text)
+    shown = _UNUSUAL.sub(lambda found: label(found[0]) if _hides(found[0]) else found[0], text)
     return _LONG_GAP.sub(lambda gap: f" ⟨{len(gap.group())} spaces⟩ ", shown)
 
 
 def calm(text: str) -> str:
     """Prose for display: controls and bidi overrides as boxes, joiners and spaces as written."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(
-        label(c)
-        if _hides(c) and c not in _JOINERS and unicodedata.category(c) in {"Cc", "Cf", "Cs"}
-        else c
-        for c in text
-    )
+    return _UNUSUAL.sub(lambda found: _calmed(found[0]), text)
+
+
+def _calmed(character: str) -> str:
+    if character in _JOINERS or unicodedata.category(character) not in {"Cc", "Cf", "Cs"}:
+        return character
+    return label(character)
 
 
 def one_line(text: str, limit: int = 200) -> str:
     """One visible line of at most ``limit`` characters; white space folded."""
-    line = visible(" ".join(text.split()))
+    line = visible(" ".join(text[: limit * 20].split()))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

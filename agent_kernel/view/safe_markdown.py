@@ -25,6 +25,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,24}$")
 _DRAWN = ("mermaid", "geojson", "topojson", "stl", "math")
 _TAG = re.compile(r"(\\*)<(?=[A-Za-z/!?])")
 _DRAWN_FENCE = re.compile(r"[`~]{3,}[ \t]*(?:&|(?=" + "|".join(_DRAWN) + "))", re.IGNORECASE)
+_TICKS = re.compile(r"\\.|`+", re.DOTALL)
 _LINK = re.compile(r"\](\s*)([(:])")
 _SAFE_TARGET = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _POINTY = re.compile(r"\s*<((?:https?://|mailto:)[^\s<>()]*)>", re.IGNORECASE)
@@ -101,21 +102,16 @@ def _dedented(line: str, width: int) -> str:
 def _prose(text: str) -> str:
     """Text between fenced blocks: code spans apart, so that they show what was written."""
     parts: list[str] = []
-    at = start = 0
-    while at < len(text):
-        if text[at] == "\\":
-            at += 2
+    start = at = 0
+    while (mark := _TICKS.search(text, at)) is not None:
+        at = mark.end()
+        if mark[0][0] == "\\":
             continue
-        if text[at] != "`":
-            at += 1
-            continue
-        ticks = len(text) - at - len(text[at:].lstrip("`"))
-        close = re.compile(rf"(?<!`)`{{{ticks}}}(?!`)").search(text, at + ticks)
+        close = re.compile(rf"(?<!`){mark[0]}(?!`)").search(text, at)
         if close is None or "\n\n" in text[at : close.start()]:
-            at += ticks
             continue
-        parts.append(_inline(text[start:at]))
-        parts.append(_code_span(text[at + ticks : close.start()], text[at : close.end()]))
+        parts.append(_inline(text[start : mark.start()]))
+        parts.append(_code_span(text[at : close.start()], text[mark.start() : close.end()]))
         at = start = close.end()
     parts.append(_inline(text[start:]))
     # An image mark split from its bracket by the cuts above would come together again here.
