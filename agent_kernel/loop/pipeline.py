@@ -272,7 +272,7 @@ class Pipeline:
             destination = "local" if always else "session"
         try:
             if not await self.ports.gate.proves(rule, tool, call.input, call.context):
-                raise SettingsError("it would not allow this call.")  # noqa: TRY301
+                raise SettingsError("it would not allow this call.")
             self.ports.gate.remember(rule, destination)
         except AgentKernelError as error:
             self.tell(
