@@ -254,6 +254,12 @@ class AgentSession:
         async for event in active.read():
             yield event
 
+    def tell(self, event: Event) -> None:
+        """Add an event to the run that is on, such as a notice of the place it runs in."""
+        active = self._active
+        if active is not None:
+            active.tell(event)
+
     def steer(self, text: str) -> bool:
         """Queue text for the run that is on. Any thread. False if none takes it."""
         active = self._active

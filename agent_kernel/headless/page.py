@@ -168,18 +168,12 @@ class HeadlessPage:
         return self.document.read(params.cell_ids, outputs=params.outputs)
 
     async def _edit(self, params: wire.NotebookEditParams) -> wire.NotebookEditResult:
-        cells = self.document.edit(
-            params.edits, run_id=params.run_id, session_id=params.session_id
-        )
-        return wire.NotebookEditResult(
-            cells=cells, total_cells=len(self.document.notebook.cells)
-        )
+        cells = self.document.edit(params.edits, run_id=params.run_id, session_id=params.session_id)
+        return wire.NotebookEditResult(cells=cells, total_cells=len(self.document.notebook.cells))
 
     async def _undo(self, params: wire.RunIdParams) -> wire.NotebookEditResult:
         cells = self.document.undo(params.run_id)
-        return wire.NotebookEditResult(
-            cells=cells, total_cells=len(self.document.notebook.cells)
-        )
+        return wire.NotebookEditResult(cells=cells, total_cells=len(self.document.notebook.cells))
 
     async def _outputs(self, params: wire.NotebookOutputsParams) -> wire.OkResult:
         cell = self.document.cell(params.cell_id)

@@ -106,9 +106,7 @@ class AgentThread:
                 asyncio.set_event_loop(None)
                 loop.close()
 
-        thread = threading.Thread(
-            target=context.run, args=(main,), name=self._name, daemon=True
-        )
+        thread = threading.Thread(target=context.run, args=(main,), name=self._name, daemon=True)
         # The debugger must not stop the thread that serves the page.
         thread.pydev_do_not_trace = True  # type: ignore[attr-defined]
         thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]

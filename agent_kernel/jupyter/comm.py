@@ -8,29 +8,32 @@ user's names.
 from __future__ import annotations
 
 import contextlib
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from agent_kernel.wire import BELL_TARGET, SESSION_TARGET
-
-log = logging.getLogger(__name__)
+# Also in `agent_kernel.wire`, which may not be imported when the extension is loaded.
+SESSION_TARGET = "agent_kernel.session"
+BELL_TARGET = "agent_kernel.frontend"
 
 OnData = Callable[[object], None]
 
 
-def protect(comm: Any) -> None:
+def protect(comm: Any, heard: Callable[[], None] | None = None) -> None:
     """Make a comm usable while a cell blocks: ours, and those of our widgets.
 
     - ipykernel 7.4 sends a page's messages to the shell that last *used* the comm, which may be the
       blocked one; they have to go where the page addressed them.
     - The stock ``handle_msg`` fires ``pre_execute`` and ``post_execute``, which flushes the running
       cell's open figure under the message's parent, where it is lost.
+
+    ``heard`` is called for every message, on the thread it came by.
     """
     if hasattr(comm, "_reply_subshell_for"):
         comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001
 
     def handle_msg(message: dict[str, Any]) -> None:
+        if heard is not None:
+            heard()
         callback = comm._msg_callback  # noqa: SLF001
         if callback is not None:
             callback(message)
@@ -78,13 +81,15 @@ def listen(
 def ring_bell() -> None:
     """Tell the open pages that the extension is loaded now; each opens its own session comm.
 
-    Only a bell: every page hears it and they would share its id, so it is closed at once.
+    Only a bell: every page hears it and they would share its id. So it is forgotten here at once,
+    without a close that would reach all of them.
     """
     import comm
 
     with contextlib.suppress(Exception):  # no front end that listens
         bell = comm.create_comm(target_name=BELL_TARGET, data={"bell": SESSION_TARGET})
-        bell.close()
+        bell._closed = True  # noqa: SLF001 - else its end would be published
+        comm.get_comm_manager().unregister_comm(bell)
 
 
 # --- Output of threads -------------------------------------------------------
@@ -93,7 +98,7 @@ _restorers: list[Callable[[], None]] = []
 
 
 @contextlib.contextmanager
-def output_belongs_to(restore: Callable[[], None]) -> Any:
+def output_belongs_to(restore: Callable[[], None]) -> Iterator[None]:
     """While a job of the main thread runs, handling a message must not take its output away.
 
     Threads without a context of their own, and programs that write to the descriptors, print where

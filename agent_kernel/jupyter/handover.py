@@ -31,7 +31,6 @@ class Handover:
         self._wanted = wanted
         self._do_execute = kernel.do_execute
         self._execute_request = kernel.shell_handlers["execute_request"]
-        self._used = 0  # the highest execution count given to a nested run
 
     def install(self) -> None:
         """Once per kernel; a kernel without subshells never sends such a request."""
@@ -71,11 +70,11 @@ class Handover:
         return isinstance(cell_id, str) and self._wanted(cell_id)
 
     def _bump(self) -> None:
-        """A number of its own for the nested run: the blocked cell still holds the current one."""
+        """A number of its own for the nested run; IPython before 9.2 still holds the blocked one."""
         shell = self._kernel.shell
-        if shell.execution_count != self._used:
-            shell.execution_count += 1
-        self._used = shell.execution_count + 1  # where the run will leave the count
+        shell.execution_count = max(
+            shell.execution_count, len(shell.history_manager.input_hist_raw)
+        )
 
     def _run(self, start: Callable[[], Coroutine[Any, Any, Any]], parent: dict[str, Any]) -> Any:
         """On the main thread, in the request's context."""

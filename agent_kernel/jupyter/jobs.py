@@ -26,9 +26,12 @@ POLL = 0.05  # seconds; on Windows a wait cannot be interrupted, so it has to be
 class Job(Generic[T]):
     """A function for the main thread, and the future of its result."""
 
-    def __init__(self, function: Callable[[], T], context: contextvars.Context | None) -> None:
+    def __init__(
+        self, function: Callable[[], T], context: contextvars.Context | None, keep: bool
+    ) -> None:
         self._function = function
         self._context = context
+        self.keep = keep
         self.future: concurrent.futures.Future[T] = concurrent.futures.Future()
 
     def run(self) -> None:
@@ -77,12 +80,19 @@ class JobQueue:
         return self._open
 
     def put(
-        self, function: Callable[[], T], *, context: contextvars.Context | None = None
+        self,
+        function: Callable[[], T],
+        *,
+        context: contextvars.Context | None = None,
+        keep: bool = False,
     ) -> concurrent.futures.Future[T]:
-        """Have a function run on the serving thread; the future is cancelled if none serves."""
-        job = Job(function, context)
+        """Have a function run on the serving thread; the future is cancelled if none serves.
+
+        A job to ``keep`` waits instead, for the next ``serve`` or :meth:`run_waiting`.
+        """
+        job = Job(function, context, keep)
         with self._lock:
-            if not self._open:
+            if not self._open and not keep:
                 job.refuse()
                 return job.future
             self._jobs.put(job)
@@ -113,6 +123,28 @@ class JobQueue:
                     if job is not None:
                         self._run(job)
         return True
+
+    def run_waiting(self) -> bool:
+        """Run what waits now, without waiting for more; True if the person interrupted it."""
+        with self._lock:
+            serving, self._serving = self._serving, threading.get_ident()
+        try:
+            with self._watching_interrupts():
+                with contextlib.suppress(queue.Empty):
+                    while True:
+                        job = self._jobs.get_nowait()
+                        if job is not None:
+                            self._run(job)
+        finally:
+            with self._lock:
+                self._serving = serving
+        interrupted, self._interrupted = self._interrupted, False
+        return interrupted
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether a job is running on the calling thread: its code must not wait for its run."""
+        return self._current is not None and self._serving == threading.get_ident()
 
     def interrupt_current(self) -> bool:
         """Raise ``KeyboardInterrupt`` in the job that runs now, from another thread."""
@@ -170,13 +202,16 @@ class JobQueue:
                 self._drain()
 
     def _drain(self) -> None:
-        while True:
-            try:
+        kept: list[Job[Any]] = []
+        with contextlib.suppress(queue.Empty):
+            while True:
                 job = self._jobs.get_nowait()
-            except queue.Empty:
-                return
-            if job is not None:
-                job.refuse()
+                if job is not None and job.keep:
+                    kept.append(job)
+                elif job is not None:
+                    job.refuse()
+        for job in kept:
+            self._jobs.put(job)
 
     @contextlib.contextmanager
     def _watching_interrupts(self) -> Iterator[None]:

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 Handler = Callable[[Any], Awaitable[BaseModel]]
 
 _UNAVAILABLE = -32000
+_REMEMBERED = 256  # answers kept for requests that are sent again
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Peer:
         self._numbers = itertools.count(1)
         self._prefix = prefix
         self._tasks: set[asyncio.Task[None]] = set()
+        self._answers: dict[str, JsonObject | None] = {}  # by request id; None: under way
         self._closed = False
 
     def receive(self, data: object) -> None:
@@ -138,6 +140,15 @@ class Peer:
                 "not a JSON-RPC 2.0 request with a text id",
             )
             return
+        if request.id in self._answers:
+            # Sent again because our answer was late or lost: act once, answer again.
+            answer = self._answers[request.id]
+            if answer is not None:
+                self._send([answer])
+            return
+        self._answers[request.id] = None
+        while len(self._answers) > _REMEMBERED:
+            del self._answers[next(iter(self._answers))]
         task = asyncio.get_running_loop().create_task(self._answer(request))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -162,9 +173,7 @@ class Peer:
             return  # too late, or an answer sent twice
         if response.error is not None:
             problem = response.error
-            answer.set_exception(
-                WireError(problem.message, code=problem.code, data=problem.data)
-            )
+            answer.set_exception(WireError(problem.message, code=problem.code, data=problem.data))
         elif isinstance(response.result, dict):
             answer.set_result(response.result)
         else:
@@ -195,26 +204,27 @@ class Peer:
             raise
         except Exception as error:  # noqa: BLE001 - a fault here must not silence the page
             log.exception("%s failed", request.method)
-            self._answer_error(
-                request.id, INTERNAL_ERROR, f"{type(error).__name__}: {error}"[:500]
-            )
+            self._answer_error(request.id, INTERNAL_ERROR, f"{type(error).__name__}: {error}"[:500])
         else:
             response = RpcResponse(id=request.id, result=dump(result))
-            self._send([response.model_dump(mode="json", exclude={"error"})])
+            self._respond(request.id, response.model_dump(mode="json", exclude={"error"}))
 
-    def _answer_error(
-        self, identifier: str, code: int, message: str, data: object = None
-    ) -> None:
+    def _answer_error(self, identifier: str, code: int, message: str, data: object = None) -> None:
         problem = RpcErrorObject(code=code, message=message, data=_plain(data))
         response = RpcResponse(id=identifier, error=problem)
-        self._send([response.model_dump(mode="json", exclude={"result"})])
+        self._respond(identifier, response.model_dump(mode="json", exclude={"result"}))
+
+    def _respond(self, identifier: str, response: JsonObject) -> None:
+        if identifier in self._answers:
+            self._answers[identifier] = response
+        self._send([response])
 
 
 def dump(model: BaseModel | None) -> dict[str, JsonValue]:
-    """A model as JSON values; what is None is left out."""
+    """A model as JSON values; None is null, as the other side's types say."""
     if model is None:
         return {}
-    dumped: dict[str, JsonValue] = model.model_dump(mode="json", exclude_none=True)
+    dumped: dict[str, JsonValue] = model.model_dump(mode="json")
     return dumped
 
 

@@ -22,7 +22,7 @@ def turn_view(host: KernelHost, shell: Any) -> TurnView:
     session = host.session
     return TurnView(
         host.way(),
-        snapshot=session.run_snapshot,
+        snapshot=host.run_snapshot,
         session_id=session.session_id,
         scrub=session.parts.scrub,
         make_widget=lambda started: _turn_widget(host, started),
@@ -36,12 +36,12 @@ def _turn_widget(host: KernelHost, started: RunStarted) -> TurnWidget:
     run_id = started.run_id
     widget = TurnWidget(
         run_id,
-        snapshot=lambda: host.session.run_snapshot(run_id),
+        snapshot=lambda: host.run_snapshot(run_id),
         pending=host.desk.pending,
         request=host.page_request,
         initial=RunSnapshot(run_id=run_id, cell_id=started.cell_id, events=(started,)),
     )
-    protect(widget.comm)
+    protect(widget.comm, host.heard_widget)
     return widget
 
 
@@ -58,7 +58,7 @@ def show_skills(host: KernelHost, shell: Any, skills: Sequence[SkillInfo]) -> No
         from agent_kernel.view.widget import SkillsWidget
 
         widget = SkillsWidget(SkillsResult(skills=tuple(skills)), request=host.page_request)
-        protect(widget.comm)
+        protect(widget.comm, host.heard_widget)
         del data[SKILLS_MIME]
         data = {**widget.bundle(), **data}
     publish_display(data, display_id="agent-skills", update=False)

@@ -9,6 +9,11 @@ from agent_kernel.protocols import ModelClient
 from agent_kernel.settings.settings import Settings
 
 
+def warm() -> None:
+    """Import the client library, which takes seconds, before the first request needs it."""
+    import anthropic  # noqa: F401
+
+
 def create_client(settings: Settings) -> ModelClient:
     """The client these settings ask for. Nothing is started or imported before the first request.
 
