@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent_kernel.errors import ModelErrorKind
+from agent_kernel.errors import ModelErrorKind, SettingsError
 from agent_kernel.model.capabilities import ModelFacts, facts_from_endpoint, facts_from_table
 from agent_kernel.model.failures import failure_of_status
 from agent_kernel.model.reading import ReplyReader
@@ -137,6 +137,11 @@ class AnthropicClient:
             yield self._silent(error)
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
             yield _broken(error, started=reader.started)
+        except SettingsError as error:
+            # The scripted server does not start: a script of the person's own is wrong.
+            yield ReplyFailed(kind=ModelErrorKind.INVALID_REQUEST, message=str(error))
+        except OSError as error:
+            yield _broken(error, started=reader.started)
         except (anthropic.AnthropicError, UnicodeDecodeError) as error:
             kind = ModelErrorKind.PROTOCOL
             if isinstance(error, anthropic.CredentialsError):
@@ -172,7 +177,7 @@ class AnthropicClient:
             facts = facts_from_table(model)
             if error.status_code not in _NO_SUCH_ENDPOINT:
                 return facts
-        except anthropic.AnthropicError:
+        except (anthropic.AnthropicError, SettingsError, OSError):
             return facts_from_table(model)
         self._facts[model] = facts
         return facts

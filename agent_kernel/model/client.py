@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_kernel.model.anthropic_client import AnthropicClient
 from agent_kernel.protocols import ModelClient
 from agent_kernel.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from agent_kernel.model.offline import OfflineServer
 
 
 def warm() -> None:
@@ -23,7 +29,7 @@ def create_client(settings: Settings) -> ModelClient:
         return AnthropicClient(
             model=settings.model,
             credential=settings.credential,
-            endpoint=_EmbeddedServer(settings),
+            endpoint=partial(_embedded_server, settings.offline_scripts),
             idle_timeout=settings.idle_timeout,
         )
     return AnthropicClient(
@@ -34,19 +40,19 @@ def create_client(settings: Settings) -> ModelClient:
     )
 
 
-class _EmbeddedServer:
-    """Starts the offline server when the first request needs it; it ends with the process."""
+# One server for all clients of a process that play the same scripts; it ends with the process.
+_SERVERS: dict[Path | None, OfflineServer] = {}
+_LOCK = threading.Lock()
 
-    def __init__(self, settings: Settings) -> None:
-        self._scripts = settings.offline_scripts
-        self._lock = threading.Lock()
-        self._base_url = ""
 
-    def __call__(self) -> str:
-        from agent_kernel.model.offline import OfflineServer
+def _embedded_server(scripts: Path | None) -> str:
+    """The base URL of the offline server, which is started when the first request needs it."""
+    from agent_kernel.model.offline import OfflineServer
 
-        with self._lock:
-            if not self._base_url:
-                scripts = None if self._scripts is None else [self._scripts]
-                self._base_url = OfflineServer(scripts).start()
-            return self._base_url
+    with _LOCK:
+        server = _SERVERS.get(scripts)
+        if server is None:
+            server = OfflineServer(None if scripts is None else [scripts])
+            server.start()
+            _SERVERS[scripts] = server
+        return server.base_url

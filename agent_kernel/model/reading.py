@@ -33,7 +33,7 @@ from agent_kernel.model_types import (
     ReplyToolInput,
     ReplyToolStarted,
 )
-from agent_kernel.settings.secrets import without_lone_surrogates
+from agent_kernel.settings.secrets import ends_in_half, without_lone_surrogates
 
 Json = dict[str, Any]
 _COUNTS = tuple(Usage.model_fields)
@@ -49,10 +49,21 @@ class _Open:
     given: dict[str, JsonValue] = field(default_factory=dict)
     parts: list[str] = field(default_factory=list)
     signature: list[str] = field(default_factory=list)
+    held: str = ""
 
     @property
     def text(self) -> str:
-        return without_lone_surrogates("".join(self.parts))
+        return "".join(self.parts)
+
+    def add(self, text: str, *, last: bool = False) -> str:
+        """Take a piece and return what of it can be shown: a character may be split in two."""
+        text = self.held + text
+        self.held = ""
+        if not last and ends_in_half(text):
+            text, self.held = text[:-1], text[-1]
+        text = without_lone_surrogates(text)
+        self.parts.append(text)
+        return text
 
 
 class ReplyReader:
@@ -112,6 +123,9 @@ class ReplyReader:
                 self._stop_reason = (event.get("delta") or {}).get("stop_reason")
                 self._count(event.get("usage"))
             case "message_stop":
+                # Not every server closes its blocks.
+                for index in sorted(self._open):
+                    yield from self._stop_block(index)
                 self.ended = True
                 yield ReplyFinished(stop_reason=self._stop_reason, usage=Usage(**self._usage))
             case "error":
@@ -169,16 +183,17 @@ class ReplyReader:
             case "input_json_delta", "tool_use":
                 yield from self._said(index, opened, delta["partial_json"])
 
-    def _said(self, index: int, opened: _Open, text: str) -> Iterator[ReplyEvent]:
-        if not text:
+    def _said(
+        self, index: int, opened: _Open, text: str, *, last: bool = False
+    ) -> Iterator[ReplyEvent]:
+        shown = opened.add(text, last=last)
+        if not shown:
             return
-        opened.parts.append(text)
-        shown = without_lone_surrogates(text)
         if opened.kind == "text":
             yield ReplyText(index=index, text=shown)
         elif opened.kind == "thinking":
             yield ReplyThinking(index=index, text=shown)
-        else:
+        elif opened.kind == "tool_use":
             yield ReplyToolInput(index=index, tool_use_id=opened.id, partial_json=shown)
 
     def _stop_block(self, index: int) -> Iterator[ReplyEvent]:
@@ -186,6 +201,7 @@ class ReplyReader:
         if opened is None:
             return
         self._done.add(index)
+        yield from self._said(index, opened, "", last=True)
         match opened.kind:
             case "text":
                 yield ReplyBlock(index=index, block=TextBlock(text=opened.text))

@@ -41,8 +41,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def without_lone_surrogates(text: str) -> str:
-    """The text with each half of a broken pair replaced, so that it can be encoded."""
-    return _SURROGATE.sub("�", text)
+    """The text with pairs joined and each half that has no partner replaced: it can be encoded."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def ends_in_half(text: str) -> bool:
+    """Whether the other half of the last character may be in the text that follows."""
+    return "\ud800" <= text[-1:] <= "\udbff"
 
 
 class Scrubber:

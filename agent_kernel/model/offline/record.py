@@ -13,7 +13,8 @@ class Exchange:
 
     ``end``: ``whole`` (all was sent), ``refused`` (an error status), ``cut`` and ``stalled`` (as
     the script says), ``client_gone`` (the client left first), None while it goes on. ``finished``
-    is set with it. ``size`` is in bytes, ``digest`` the SHA-256 of the body as it came.
+    is set with it. ``size`` is in bytes, ``digest`` the SHA-256 of the body as it came,
+    ``connection`` the number of the connection it came on.
     """
 
     body: dict[str, Any]
@@ -23,4 +24,5 @@ class Exchange:
     serial: int = 0
     size: int = 0
     digest: str = ""
+    connection: int = 0
     finished: threading.Event = field(default_factory=threading.Event)

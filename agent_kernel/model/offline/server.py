@@ -220,7 +220,8 @@ class OfflineServer:
         return True
 
     async def _messages(self, request: http.HttpRequest, writer: asyncio.StreamWriter) -> bool:
-        exchange, refusal = self._judge(request)
+        peer = int(writer.get_extra_info("peername")[1])
+        exchange, refusal = self._judge(request, peer)
         if refusal is not None:
             writer.write(refusal)
             await writer.drain()
@@ -247,7 +248,7 @@ class OfflineServer:
             await asyncio.gather(gone, stream, return_exceptions=True)
             exchange.finished.set()
 
-    def _judge(self, request: http.HttpRequest) -> tuple[Exchange, bytes | None]:
+    def _judge(self, request: http.HttpRequest, peer: int) -> tuple[Exchange, bytes | None]:
         """Record the request; the answer if it is refused or a fault is due."""
         try:
             body = json.loads(request.body)
@@ -259,6 +260,7 @@ class OfflineServer:
             request.headers,
             size=len(request.body),
             digest=hashlib.sha256(request.body).hexdigest(),
+            connection=peer,
         )
         with self._lock:
             self._exchanges.append(exchange)
