@@ -105,7 +105,7 @@ function applyHere(items: Items, event: Event): Items {
     case 'tool_progress':
       return updateTool(items, event.tool_use_id, tool => ({
         ...tool,
-        progress: tool.progress + event.text,
+        progress: joinLines(tool.progress, event.text),
         outputs: joinOutputs(tool.outputs, event.outputs)
       }));
     case 'tool_finished':
@@ -270,6 +270,12 @@ function updateAgent(items: Items, childId: string, change: (agent: AgentItem) =
   const at = findLast(items, item => item.kind === 'agent' && item.childId === childId);
   const agent = items[at];
   return agent?.kind === 'agent' ? replace(items, at, change(agent)) : items;
+}
+
+/** Progress comes in lines, as the kernel's own log joins them. */
+function joinLines(before: string, more: string): string {
+  const line = more.replace(/\n$/, '');
+  return more === '' ? before : before === '' ? line : `${before}\n${line}`;
 }
 
 /** Printed text in a row is one output, however it was cut on the way. */

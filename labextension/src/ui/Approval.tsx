@@ -7,7 +7,7 @@ import type { JSX, KeyboardEvent } from 'react';
 import type { AnswerParams, Decision, PermissionRequested, PermissionResolved } from '../protocol/generated';
 import type { SessionActions } from './actions';
 import { AlwaysAllow, DenyMenu } from './ApprovalMenus';
-import { Icon, StateDot } from './icons';
+import { Icon } from './icons';
 import { useRequest } from './parts';
 import { PreviewView } from './PreviewView';
 import { VisibleText, oneLine } from './visible';
@@ -50,7 +50,6 @@ function Resolved({ request, resolution }: ResolvedProps): JSX.Element {
       line.current?.focus({ preventScroll: true });
     }
   }, [id]);
-  const denied = resolution.decision === 'deny' || resolution.decision === 'deny_stop';
   return (
     <div
       ref={line}
@@ -59,10 +58,7 @@ function Resolved({ request, resolution }: ResolvedProps): JSX.Element {
       data-lm-suppress-shortcuts
       title={oneLine(request.title)}
     >
-      <StateDot state={resolution.by === 'stop' ? 'cancelled' : denied ? 'denied' : 'ok'} />
-      <span>
-        <VisibleText text={resolvedWords(resolution)} />
-      </span>
+      <VisibleText text={resolvedWords(resolution)} />
     </div>
   );
 }

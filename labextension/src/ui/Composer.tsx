@@ -165,7 +165,6 @@ export function Composer({ actions, skills, running, disabled, onAnswer }: Compo
         <span className="ak-note" id={`${id}hint`}>
           {running ? 'will be seen at the next step' : 'Enter sends'}
         </span>
-        <span className="ak-grow" />
         {running ? (
           <button
             type="button"

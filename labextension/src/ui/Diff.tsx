@@ -1,7 +1,7 @@
 import { memo, useMemo, useState } from 'react';
 import type { JSX } from 'react';
-import { changedLines, diffLines, hunks } from './diff';
-import type { DiffLine } from './diff';
+import { changedLines, diffLines, hunks } from './lineDiff';
+import type { DiffLine } from './lineDiff';
 import { count } from './format';
 import { CopyButton } from './parts';
 import { VisibleText, oneLine } from './visible';
@@ -36,6 +36,11 @@ export const Diff = memo(function Diff({ old, new: now, title }: DiffProps): JSX
       </figcaption>
       <div className="ak-diff-lines" role="table" aria-label={`Changes of ${title}`} tabIndex={0}>
         {lines.length === 0 ? <div className="ak-diff-empty">Empty before and after.</div> : null}
+        {old !== null && old !== '' && now !== '' && old.endsWith('\n') !== now.endsWith('\n') ? (
+          <div className="ak-diff-empty">
+            {now.endsWith('\n') ? 'Adds a line feed at the end.' : 'Removes the line feed at the end.'}
+          </div>
+        ) : null}
         {parts.map((part, at) =>
           part.kind === 'folded' ? (
             <Folded key={at} lines={part.lines} />

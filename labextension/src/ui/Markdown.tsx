@@ -5,8 +5,8 @@
 import { Fragment, memo, useRef } from 'react';
 import type { JSX, ReactNode } from 'react';
 import { CodeBlock } from './CodeBlock';
-import { decode, parse, safeLink, NOTHING } from './markdown';
-import type { MarkedToken, Parsed, Token } from './markdown';
+import { decode, parse, safeLink, NOTHING } from './parse';
+import type { MarkedToken, Parsed, Token } from './parse';
 
 export interface MarkdownProps {
   readonly text: string;

@@ -86,7 +86,7 @@ export function PanelHeader(props: PanelHeaderProps): JSX.Element {
           </label>
         </div>
       ) : null}
-      {contextUsed === undefined ? null : (
+      {contextUsed === undefined || !ready ? null : (
         <div
           className="ak-meter"
           role="meter"

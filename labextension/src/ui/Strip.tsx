@@ -37,7 +37,7 @@ export function Strip({ run, pending, actions }: StripProps): JSX.Element | null
         <Fold
           className="ak-todo"
           summary={
-            <span className="ak-tool-name">
+            <span className="ak-line-text">
               <span className="ak-verb">Changed</span> <span>{count(changes.length, 'cell')}</span>
             </span>
           }

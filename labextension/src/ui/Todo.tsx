@@ -27,7 +27,7 @@ export function Todo({ todos }: { todos: readonly TodoItem[] }): JSX.Element | n
     <Fold
       className="ak-todo"
       summary={
-        <span className="ak-tool-name">
+        <span className="ak-line-text">
           <span className="ak-verb">To-dos</span>{' '}
           <span>
             {done} of {todos.length}

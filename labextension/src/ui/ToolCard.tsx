@@ -25,13 +25,13 @@ export const ToolCard = memo(function ToolCard({ tool, stop }: ToolCardProps): J
         summary={
           <>
             <StateDot state={tool.state} />
-            <span className="ak-tool-name">
+            <span className="ak-line-text">
               <span className="ak-verb">{tool.verb}</span>{' '}
               <span className="ak-subject">
                 <VisibleText text={oneLine(tool.subject)} />
               </span>
+              <Fact tool={tool} />
             </span>
-            <Fact tool={tool} />
             <Time tool={tool} />
           </>
         }
@@ -40,7 +40,7 @@ export const ToolCard = memo(function ToolCard({ tool, stop }: ToolCardProps): J
         {() => <Inside tool={tool} />}
       </Fold>
       {error ? (
-        <p className="ak-tool-error">
+        <p className="ak-tool-reason">
           <VisibleText text={error} />
         </p>
       ) : null}
@@ -62,6 +62,7 @@ function Fact({ tool }: { tool: ToolItem }): JSX.Element | null {
   const words = [said, tool.fact === said ? '' : oneLine(tool.fact)].filter(part => part !== '').join(' · ');
   return words === '' ? null : (
     <span className="ak-fact" aria-hidden={tool.fact === '' ? true : undefined}>
+      {' · '}
       <VisibleText text={words} />
     </span>
   );
@@ -138,7 +139,7 @@ export const ToolGroup = memo(
           summary={
             <>
               <StateDot state={running?.state ?? 'ok'} />
-              <span className="ak-tool-name">
+              <span className="ak-line-text">
                 <span className="ak-verb">
                   {verb} {names.length > 1 ? `${names.length} ${unit(verb)}` : `${tools.length} times`}
                 </span>{' '}

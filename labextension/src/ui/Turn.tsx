@@ -39,6 +39,9 @@ export const Turn = memo(function Turn({
   const { runId } = run;
   const stop = useCallback(() => void actions?.stop(runId).catch(() => undefined), [actions, runId]);
   const mine = useMemo(() => pending.filter(request => request.run_id === runId), [pending, runId]);
+  const last = run.items[run.items.length - 1];
+  // A running tool's line and the panel's composer have a Stop of their own.
+  const stoppable = actions !== undefined && !showPrompt && !(last?.kind === 'tool' && last.state === 'running');
   return (
     <section
       className="ak-root ak-turn"
@@ -62,7 +65,7 @@ export const Turn = memo(function Turn({
           <span>
             {mine.length > 0 ? 'Waiting for you' : 'Working'} · <Elapsed startedAt={run.startedAt} />
           </span>
-          {actions !== undefined ? <StopButton stop={stop} /> : null}
+          {stoppable ? <StopButton stop={stop} /> : null}
         </div>
       ) : null}
       <RunEndLines run={run} live={live} actions={actions} />
@@ -73,7 +76,7 @@ export const Turn = memo(function Turn({
 
 export function Prompt({ text, queued = false }: { text: string; queued?: boolean }): JSX.Element {
   return (
-    <div className={queued ? 'ak-prompt ak-queued' : 'ak-prompt'}>
+    <div className={queued ? 'ak-prompt ak-prompt-queued' : 'ak-prompt'}>
       <span className="ak-sr">You: </span>
       <VisibleText text={text} />
       {queued ? <span className="ak-note">will be seen at the next step</span> : null}
@@ -183,10 +186,7 @@ const Item = memo(function Item({ item, pending, actions, growing, last, stop }:
       // Without the live kernel's word it is a record, not a question.
       return item.resolution === null ? (
         <div className="ak-resolved">
-          <StateDot state="cancelled" />
-          <span>
-            Not answered: <VisibleText text={oneLine(item.request.title)} />
-          </span>
+          Not answered: <VisibleText text={oneLine(item.request.title)} />
         </div>
       ) : (
         <Approval request={item.request} resolution={item.resolution} />
@@ -208,13 +208,13 @@ const Item = memo(function Item({ item, pending, actions, growing, last, stop }:
           summary={
             <>
               <StateDot state={item.end === null ? 'running' : item.end === 'completed' ? 'ok' : 'error'} />
-              <span className="ak-tool-name">
+              <span className="ak-line-text">
                 <span className="ak-verb">Agent</span>{' '}
                 <span className="ak-subject">
                   <VisibleText text={oneLine(item.description || item.agentType)} />
                 </span>
+                {item.progress ? <span className="ak-fact"> · {oneLine(item.progress)}</span> : null}
               </span>
-              {item.progress ? <span className="ak-fact">{oneLine(item.progress)}</span> : null}
             </>
           }
         >

@@ -2,7 +2,7 @@
 
 /** "0.1 s", "14 s", "2 min 5 s", "1 h 4 min". */
 export function seconds(value: number): string {
-  if (value < 10) {
+  if (value < 9.95) {
     return `${Math.max(0, value).toFixed(1)} s`;
   }
   const whole = Math.round(value);
@@ -10,7 +10,7 @@ export function seconds(value: number): string {
     return `${whole} s`;
   }
   if (whole < 3600) {
-    return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+    return `${Math.floor(whole / 60)} min${whole % 60 > 0 ? ` ${whole % 60} s` : ''}`;
   }
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
@@ -33,9 +33,9 @@ function short(value: number): string {
   return value < 99.95 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
 }
 
-/** "$0.02"; what is less than a cent says so. */
+/** "$0.02"; four places below a cent, since one turn often costs less. */
 export function cost(usd: number): string {
-  return usd > 0 && usd < 0.01 ? '<$0.01' : `$${usd.toFixed(2)}`;
+  return `$${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)}`;
 }
 
 /** "14:02" of seconds since the epoch, in the person's time zone; "" without a time. */

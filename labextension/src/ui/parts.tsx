@@ -108,7 +108,7 @@ export function LongText({ text, label }: { text: string; label: string }): JSX.
   const hidden = lines.length - HEAD - TAIL;
   const cut = !whole && hidden > 4;
   return (
-    <div className="ak-output">
+    <div className="ak-long">
       <pre className="ak-pre" tabIndex={0} aria-label={label}>
         <VisibleText text={cut ? lines.slice(0, HEAD).join('\n') : clean} />
       </pre>

@@ -16,7 +16,7 @@ const DONE: Readonly<Record<Decision, string>> = {
   allow_session: 'Allowed for this session',
   allow_always: 'Always allowed',
   deny: 'Denied',
-  deny_stop: 'Denied and stopped'
+  deny_stop: 'Denied, and stopped'
 };
 
 /** "Allowed once by you, 14:02". */
@@ -64,18 +64,23 @@ export function endWords(end: RunEnd): EndWords | null {
     case 'aborted_tools':
       return { tone: 'stopped', title: 'Stopped by you', advice: 'What was done until then is kept.', again: 'Continue' };
     case 'max_turns':
-      return { tone: 'limit', title: 'Stopped at its limit of turns', advice: 'What was done is kept.', again: 'Continue' };
+      return { tone: 'limit', title: 'Stopped at the limit of turns', advice: 'What was done is kept.', again: 'Continue' };
     case 'budget_spent':
-      return { tone: 'limit', title: 'Stopped: the budget is spent', advice: 'What was done is kept.' };
+      return { tone: 'limit', title: 'The budget is spent', advice: 'What was done is kept.' };
     case 'blocking_limit':
+      return {
+        tone: 'failed',
+        title: 'The conversation is too long for another request',
+        advice: 'What was done is kept. Start a new conversation.'
+      };
     case 'prompt_too_long':
       return {
         tone: 'failed',
-        title: 'The conversation is too long for the model',
-        advice: 'Start a new one, or compact this one.'
+        title: 'The prompt is too long for the model',
+        advice: 'What was done is kept. Start a new conversation.'
       };
     case 'model_error':
-      return { tone: 'failed', title: 'The model could not be reached', advice: 'What was done until then is kept.', again: 'Retry' };
+      return { tone: 'failed', title: 'The model could not answer', advice: 'What was done until then is kept.', again: 'Retry' };
     case 'hook_stopped':
       return { tone: 'limit', title: 'Stopped by a hook', advice: 'What was done is kept.' };
     case 'refused':

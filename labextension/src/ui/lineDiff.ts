@@ -36,8 +36,9 @@ export function diffLines(oldText: string, newText: string): readonly DiffLine[]
 
 type Op = DiffLine['op'];
 
+/** A line feed ends a line; it does not begin an empty one. */
 function split(text: string): readonly string[] {
-  return text === '' ? [] : text.split('\n');
+  return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
 /** Myers' shortest edit script, walked back over the stored frontiers. */
