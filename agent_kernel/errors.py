@@ -117,7 +117,14 @@ class CellChanged(NotebookError):
 
 
 class NotebookUnavailable(NotebookError):
-    """Neither the open page nor the file may be used now; the text says why."""
+    """Neither the open page nor the file may be used now; the text says why.
+
+    ``maybe_open``: a page may hold unsaved changes of it, so no notebook file is safe to write.
+    """
+
+    def __init__(self, message: str, *, maybe_open: bool = True) -> None:
+        super().__init__(message)
+        self.maybe_open = maybe_open
 
 
 class WireError(AgentKernelError):

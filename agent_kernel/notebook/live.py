@@ -193,7 +193,8 @@ class LiveNotebook:
         if path is None:
             raise NotebookUnavailable(
                 "No page shows this kernel's notebook, and its file is not known. "
-                "Name a file with notebook_path, or ask the person to open the notebook."
+                "Name a file with notebook_path, or ask the person to open the notebook.",
+                maybe_open=False,
             )
         return self._files.setdefault(path, self._from_file(path))
 

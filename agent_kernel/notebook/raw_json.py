@@ -26,7 +26,8 @@ class Style:
     def dump(self, value: Any, prefix: str) -> str:
         """JSON of ``value`` as it stands behind ``prefix``, without the prefix itself."""
         if self.indent is None:
-            return json.dumps(value, ensure_ascii=False, separators=(",", self.colon))
+            comma = "," if self.colon == ":" else ", "
+            return json.dumps(value, ensure_ascii=False, separators=(comma, self.colon))
         text = json.dumps(
             value, ensure_ascii=False, indent=self.indent, separators=(",", self.colon)
         )

@@ -70,7 +70,7 @@ def _overwritten(line: str) -> str:
     for part in line.split("\r")[-50:]:
         shown = part + shown[len(part) :]
     while "\b" in shown:
-        fewer = re.sub(r"[^\b]\b|^\b+", "", shown)
+        fewer = re.sub(r"[^\x08]\x08|^\x08+", "", shown)
         if fewer == shown:
             break
         shown = fewer

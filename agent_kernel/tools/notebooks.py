@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_kernel.errors import NotebookError, ToolError
+from agent_kernel.errors import NotebookError, NotebookUnavailable, ToolError
 from agent_kernel.messages import ResultContent, TextBlock
 from agent_kernel.notebook.cells import find_cell, first_line
 from agent_kernel.notebook.file import FileNotebook
@@ -47,10 +47,18 @@ def same_file(path: Path, other: str, cwd: Path) -> bool:
 
 
 async def open_path(context: ToolContext) -> str | None:
-    """Path of the notebook of this session, or None where there is none."""
+    """Path of the notebook of this session, or None where there is none.
+
+    Raises ``NotebookUnavailable`` if there is one that a page may hold unsaved.
+    """
     if context.notebook is None:
         return None
-    return (await context.notebook.read(())).path
+    try:
+        return (await context.notebook.read(())).path
+    except NotebookUnavailable as error:
+        if error.maybe_open:
+            raise
+        return None
 
 
 async def notebook_at(path: str | None, context: ToolContext) -> Notebook:
