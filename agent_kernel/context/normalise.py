@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agent_kernel.context.images import checked_image, image_digest
@@ -31,6 +31,9 @@ from agent_kernel.model_types import ApiAssistantMessage, ApiMessage, ApiUserMes
 
 MAX_IMAGES = 100
 """Images one request may carry; the oldest beyond it become text, in steps of 20."""
+
+MAX_IMAGE_CHARS = 20_000_000
+"""Base64 of all images of one request; the API takes 32 MB in all."""
 
 EMPTY_RESULT = "(no output)"
 EMPTY_MESSAGE = "(empty message)"
@@ -294,11 +297,15 @@ def _empty(first: bool) -> tuple[UserContent, ...]:
 
 
 def _limit_images(messages: tuple[ApiMessage, ...]) -> tuple[ApiMessage, ...]:
-    total = sum(_count_images(m.content) for m in messages if isinstance(m, ApiUserMessage))
-    if total <= MAX_IMAGES:
+    sizes = [size for m in messages if isinstance(m, ApiUserMessage) for size in _sizes(m.content)]
+    drop = 0
+    if len(sizes) > MAX_IMAGES:
+        # In steps, so that not every further image changes the head of the request.
+        drop = -(-(len(sizes) - MAX_IMAGES) // 20) * 20
+    while sum(sizes[drop:]) > MAX_IMAGE_CHARS:
+        drop += 1
+    if not drop:
         return messages
-    # In steps, so that not every further image changes the head of the request.
-    drop = -(-(total - MAX_IMAGES) // 20) * 20
     out: list[ApiMessage] = []
     for message in messages:
         if isinstance(message, ApiUserMessage) and drop:
@@ -308,14 +315,13 @@ def _limit_images(messages: tuple[ApiMessage, ...]) -> tuple[ApiMessage, ...]:
     return tuple(out)
 
 
-def _count_images(content: Iterable[UserContent]) -> int:
-    count = 0
+def _sizes(content: Iterable[UserContent]) -> Iterator[int]:
+    """Base64 characters of each image, in order."""
     for block in content:
         if isinstance(block, ImageBlock):
-            count += 1
+            yield len(block.data)
         elif isinstance(block, ToolResultBlock):
-            count += sum(isinstance(inner, ImageBlock) for inner in block.content)
-    return count
+            yield from (len(inner.data) for inner in block.content if isinstance(inner, ImageBlock))
 
 
 def _drop_images(

@@ -226,11 +226,12 @@ class Rounds:
         """After a stop: keep what was said, and give every call in it a result."""
         await dispatch.cancel()
         message = reply.message() if reply.started else None
-        if message is None:
-            return
-        self.conversation.add(message)
-        self.answer = reply.text
-        await self._keep_results(dispatch, note=INTERRUPT_NOTE)
+        if message is not None:
+            self.conversation.add(message)
+            self.answer = reply.text
+            await self._keep_results(dispatch)
+        # Said even if nothing was answered: else the next request would ask for both things.
+        self._note_interrupt()
 
     # -- after the reply
 
@@ -261,7 +262,8 @@ class Rounds:
                 await dispatch.finish()
         except asyncio.CancelledError:
             await dispatch.cancel()
-            await self._keep_results(dispatch, note=INTERRUPT_NOTE)
+            await self._keep_results(dispatch)
+            self._note_interrupt()
             raise Ended(RunEnd.ABORTED_TOOLS, STOPPED) from None
         except StoppedByPerson as stop:
             await self._keep_results(dispatch)
@@ -273,14 +275,15 @@ class Rounds:
             self.model = modifier.model or self.model
         self._take_prompts(self.control.take())
 
-    async def _keep_results(self, dispatch: Dispatch, note: str = "") -> None:
+    def _note_interrupt(self) -> None:
+        self.conversation.add_user((TextBlock(text=reminder(INTERRUPT_NOTE)),), meta=True)
+
+    async def _keep_results(self, dispatch: Dispatch) -> None:
         results = await dispatch.results()
         if results:
             self.conversation.add_user(results)
         for message in dispatch.extra_messages():
             self.conversation.add(message)
-        if note:
-            self.conversation.add_user((TextBlock(text=reminder(note)),), meta=True)
 
     def _check_cut(self, reply: Reply) -> None:
         """Count replies that the output limit cut; too many in a row end the run."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from io import BytesIO, FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from agent_kernel.errors import StoreError
 from agent_kernel.messages import Message, TextBlock, UserMessage
@@ -21,12 +21,6 @@ from agent_kernel.wire import SessionSummary
 
 HEAD_BYTES = 65_536
 """How much of a file a listing reads."""
-
-
-@dataclass
-class _Open:
-    file: BinaryIO
-    lock: SessionLock
 
 
 class TranscriptStore:
@@ -44,7 +38,9 @@ class TranscriptStore:
         self._scrub = scrub
         self._clock = clock
         self._ids = ids
-        self._open: dict[str, _Open] = {}
+        self._locks: dict[str, SessionLock] = {}
+        # Also at the end of the process: a lock should not outlive its holder.
+        weakref.finalize(self, _release_all, self._locks)
 
     def path(self, session_id: str) -> Path:
         """The transcript's file. Raises ``StoreError`` for an id that is no plain name."""
@@ -53,23 +49,23 @@ class TranscriptStore:
         return self._folder / f"{session_id}.jsonl"
 
     def open(self, session_id: str) -> OpenedSession:
-        """Claim a session, new or old; the lock is made, the file at the first message."""
+        """Claim a session, new or old, and make its file."""
         path = self.path(session_id)
         try:
             private_folder(self._folder)
             lock = SessionLock(path.with_suffix(".lock"))
-            if session_id in self._open or not lock.acquire():
+            if session_id in self._locks or not lock.acquire():
                 return self._open_fork(session_id)
         except OSError as error:
             raise _failure(error) from error
         try:
             parsed = self._parse(session_id) if path.exists() else Parsed()
             # A first write here, so that an unwritable folder is known at once (CASES 92).
-            file = self._append_to(path, session_id)
-        except (OSError, StoreError):
+            self._write(session_id, ())
+        except StoreError:
             lock.release()
             raise
-        self._open[session_id] = _Open(file, lock)
+        self._locks[session_id] = lock
         notice = ""
         if parsed.skipped:
             notice = f"{parsed.skipped} lines of this session's file could not be read."
@@ -85,40 +81,38 @@ class TranscriptStore:
         notice = f"Session {session_id} is open in another process; this is a copy of it."
         return forked.model_copy(update={"notice": notice})
 
-    def _append_to(self, path: Path, session_id: str) -> BinaryIO:
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            file = os.fdopen(handle, "r+b", buffering=0)
-            size = file.seek(0, os.SEEK_END)
-            if size == 0:
-                started = iso(self._clock.now())
-                _write(file, encode_header(session_id, str(self._cwd), started))
-            else:
-                file.seek(size - 1)
-                if file.read(1) != b"\n":
-                    # Else the next line would be glued onto a torn one (CASES 86).
-                    _write(file, b"\n")
-        except OSError as error:
-            raise _failure(error) from error
-        return file
-
     def close(self, session_id: str) -> None:
         """Give up the claim. No error if it is not open."""
-        opened = self._open.pop(session_id, None)
-        if opened is not None:
-            opened.file.close()
-            opened.lock.release()
+        lock = self._locks.pop(session_id, None)
+        if lock is not None:
+            lock.release()
 
     def append(self, session_id: str, message: Message) -> None:
-        """One message, on disk when this returns."""
-        if session_id not in self._open:
+        """One message, handed to the system when this returns."""
+        if session_id not in self._locks:
             self.open(session_id)
+        self._write(session_id, (message,))
+
+    def _write(self, session_id: str, messages: Iterable[Message]) -> None:
+        """Append whole lines; a new file gets a header, a torn last line an end."""
         try:
-            line = encode_message(message, self._scrub)
+            lines = [encode_message(message, self._scrub) for message in messages]
         except ValueError as error:
             raise StoreError(f"A message cannot be stored: {error}") from error
         try:
-            _write(self._open[session_id].file, line)
+            # Opened each time: no handle is left behind, and a folder moved away is noticed.
+            handle = os.open(self.path(session_id), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(handle, "r+b", buffering=0) as file:
+                size = file.seek(0, os.SEEK_END)
+                if size == 0:
+                    started = iso(self._clock.now())
+                    lines.insert(0, encode_header(session_id, str(self._cwd), started))
+                else:
+                    file.seek(size - 1)
+                    if file.read(1) != b"\n":
+                        # Else the next line would be glued onto a torn one (CASES 86).
+                        lines.insert(0, b"\n")
+                _write_all(file, b"".join(lines))
         except OSError as error:
             raise _failure(error) from error
 
@@ -160,18 +154,17 @@ class TranscriptStore:
         """Copy a session to a new id, which it returns."""
         messages = self.load(session_id) if self.path(session_id).exists() else []
         name = self._ids.new("s")
-        path = self.path(name)
-        try:
-            with self._append_to(path, name) as file:
-                for message in messages:
-                    _write(file, encode_message(message, self._scrub))
-        except OSError as error:
-            raise _failure(error) from error
+        self._write(name, messages)
         return name
 
 
-def _write(file: BinaryIO, data: bytes) -> None:
-    """All of it: an unbuffered write may take a part only."""
+def _release_all(locks: dict[str, SessionLock]) -> None:
+    for lock in locks.values():
+        lock.release()
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    """An unbuffered write may take a part only."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]
@@ -179,10 +172,8 @@ def _write(file: BinaryIO, data: bytes) -> None:
 
 def _title(head: bytes) -> str | None:
     """The first words a person wrote; None if there are none."""
-    import io
-
     complete = head[: head.rfind(b"\n") + 1]
-    for message in parse(io.BytesIO(complete)).messages:
+    for message in parse(BytesIO(complete)).messages:
         if isinstance(message, UserMessage) and not message.is_meta:
             for block in message.content:
                 if isinstance(block, TextBlock) and block.text.strip():
