@@ -88,14 +88,9 @@ class Extension:
 
     def _listen(self) -> None:
         """Let pages open their comms, and ring the bell for those that are open already."""
-        import comm
+        from agent_kernel.jupyter import frontend
 
-        def opened(channel: Any, message: dict[str, Any]) -> None:
-            self.magics().host.page_opened(channel, message)
-
-        comm.get_comm_manager().register_target(SESSION_TARGET, opened)
-        bell = comm.create_comm(target_name=BELL_TARGET, data={"bell": SESSION_TARGET})
-        bell.close()
+        frontend.listen(self._shell)
 
     def _warm(self) -> None:
         try:

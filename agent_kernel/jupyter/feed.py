@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from agent_kernel.events import (
     Event,
+    PermissionRequested,
+    RunFinished,
     TextDelta,
     ThinkingDelta,
     ToolInputDelta,
@@ -18,6 +20,10 @@ from agent_kernel.vocabulary import CellOutput
 from agent_kernel.wire import EventParams
 
 INTERVAL = 1 / 15  # seconds between two pushes
+
+
+_URGENT = (PermissionRequested, RunFinished)
+"""Sent at once with what waits: a question, and the end, which comes before the cell's own."""
 
 
 @dataclass(eq=False)
@@ -51,10 +57,11 @@ class EventFeed:
                 entry = _Waiting(event, event.seq)
                 _add(entry, event)
                 self._waiting.append(entry)
-            if self._scheduled:
+            urgent = isinstance(event, _URGENT)
+            if self._scheduled and not urgent:
                 return
             self._scheduled = True
-        self._thread.call_soon(self._schedule)
+        self._thread.call_soon(self.flush if urgent else self._schedule)
 
     def flush(self) -> None:
         """Send what waits. On the agent loop; before a snapshot, so that nothing comes twice."""

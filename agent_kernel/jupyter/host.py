@@ -67,7 +67,7 @@ class KernelHost:
     def __init__(self, shell: Any, thread: AgentThread) -> None:
         self.shell = shell
         self.thread = thread
-        self.jobs = JobQueue()
+        self.jobs = JobQueue(on_interrupt=lambda: thread.submit(self.stop()))
         self.pages = Pages()
         self.asked = AskedCells()
         self.feed = EventFeed(thread, self.pages.tell)
@@ -453,5 +453,4 @@ def serve_waiting() -> None:
     from IPython import get_ipython
 
     host = get_host(get_ipython())  # type: ignore[no-untyped-call]
-    if host.jobs.run_waiting():
-        host.thread.submit(host.stop())
+    host.jobs.run_waiting()

@@ -35,7 +35,7 @@ class Job(Generic[T]):
         self.future: concurrent.futures.Future[T] = concurrent.futures.Future()
 
     def run(self) -> None:
-        """Run it here. Only ``KeyboardInterrupt`` gets out; every other error is the future's."""
+        """Run it here. Only ``KeyboardInterrupt`` gets out, and leaves the future open."""
         if not self.future.set_running_or_notify_cancel():
             return
         try:
@@ -43,9 +43,8 @@ class Job(Generic[T]):
                 result = self._function()
             else:
                 result = self._context.run(self._function)
-        except KeyboardInterrupt as error:
-            self.future.set_exception(JobInterrupted())
-            raise error from None
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:  # noqa: BLE001 - SystemExit of user code is a result too
             self.future.set_exception(error)
         else:
@@ -62,9 +61,14 @@ class JobInterrupted(Exception):  # noqa: N818 - says what happened
 
 
 class JobQueue:
-    """Jobs of one blocked cell. Thread-safe except :meth:`serve`, which is the cell's."""
+    """Jobs of one blocked cell. Thread-safe except :meth:`serve`, which is the cell's.
 
-    def __init__(self) -> None:
+    ``on_interrupt`` is called on the serving thread when the person interrupted a job, before the
+    job's result is known to anybody: what stops the run comes before what would let it go on.
+    """
+
+    def __init__(self, on_interrupt: Callable[[], object] = lambda: None) -> None:
+        self._on_interrupt = on_interrupt
         # SimpleQueue.put may be called from a signal handler.
         self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
         self._lock = threading.RLock()
@@ -124,8 +128,8 @@ class JobQueue:
                         self._run(job)
         return True
 
-    def run_waiting(self) -> bool:
-        """Run what waits now, without waiting for more; True if the person interrupted it."""
+    def run_waiting(self) -> None:
+        """Run what waits now, without waiting for more."""
         with self._lock:
             serving, self._serving = self._serving, threading.get_ident()
         try:
@@ -138,8 +142,7 @@ class JobQueue:
         finally:
             with self._lock:
                 self._serving = serving
-        interrupted, self._interrupted = self._interrupted, False
-        return interrupted
+        self._interrupted = False
 
     @property
     def runs_here(self) -> bool:
@@ -162,6 +165,7 @@ class JobQueue:
         """
         if not self.was_ours():
             self._interrupted = True
+            self._on_interrupt()
 
     def was_ours(self) -> bool:
         """Whether the interrupt a job has just seen was sent by :meth:`interrupt_current`."""
@@ -221,7 +225,8 @@ class JobQueue:
             return
 
         def note(_signal: int, _frame: FrameType | None) -> None:
-            self.note_interrupt()
+            if not self.was_ours():
+                self._interrupted = True
             self._jobs.put(None)
 
         before = signal.signal(signal.SIGINT, note)
