@@ -65,6 +65,8 @@ def read_sources(cwd: Path, user: Path, managed: Path | None = None) -> tuple[Fi
         ("project", project / ".claude" / "settings.json", project),
         ("user", user / "settings.json", user),
     ]
+    # In the home folder the project's file and the user's are one.
+    places = [place for place in places if place[0] == "user" or place[1] != places[-1][1]]
     found = (read_file(source, path, root) for source, path, root in places)
     return tuple(item for item in found if item is not None)
 
