@@ -162,6 +162,8 @@ class PromptResult(Frozen):
 
 
 class AnswerParams(Frozen):
+    """``by`` "policy": declared rules of a headless front end answered, no person."""
+
     request_id: str
     nonce: str
     decision: Decision
@@ -169,6 +171,7 @@ class AnswerParams(Frozen):
     destination: RuleDestination | None = None
     reason: str = ""
     updated_input: dict[str, JsonValue] | None = None
+    by: Literal["you", "policy"] = "you"
 
 
 class AnswerResult(Frozen):

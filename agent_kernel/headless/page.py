@@ -59,9 +59,9 @@ class HeadlessPage:
         self._on_event = on_event
         self._displays = DisplayIds()
         self._subshells = subshells
-        self._comm_subshell: str | None = None
+        self.comm_subshell: str | None = None
         self._run_subshell: str | None = None
-        self._comm_id: str | None = None
+        self.comm_id: str | None = None
         self._answering: set[asyncio.Task[None]] = set()
         self._asked: set[str] = set()
         self.bell = asyncio.Event()
@@ -80,10 +80,10 @@ class HeadlessPage:
 
     async def open(self) -> wire.HelloResult:
         """Open the session comm and say hello; again after a reload or a restart."""
-        if self._subshells and self._comm_subshell is None:
-            self._comm_subshell = await self.link.create_subshell()
-        self._comm_id = self.link.open_comm(
-            wire.SESSION_TARGET, self, subshell_id=self._comm_subshell
+        if self._subshells and self.comm_subshell is None:
+            self.comm_subshell = await self.link.create_subshell()
+        self.comm_id = self.link.open_comm(
+            wire.SESSION_TARGET, self, subshell_id=self.comm_subshell
         )
         params = wire.HelloParams(
             client=self._name,
@@ -101,14 +101,14 @@ class HeadlessPage:
         """Say bye, close the comm, delete the subshells, stop reading."""
         for task in self._answering:
             task.cancel()
-        if self._comm_id is not None:
+        if self.comm_id is not None:
             bye = wire.ByeParams(dirty=self.document.dirty)
             try:
                 await self.request("bye", bye, timeout=2)
             except WireError:
                 pass
-            self.link.close_comm(self._comm_id, subshell_id=self._comm_subshell)
-        for subshell_id in (self._comm_subshell, self._run_subshell):
+            self.link.close_comm(self.comm_id, subshell_id=self.comm_subshell)
+        for subshell_id in (self.comm_subshell, self._run_subshell):
             if subshell_id is not None:
                 await self.link.delete_subshell(subshell_id)
         self._peer.close()
@@ -252,6 +252,7 @@ class HeadlessPage:
             destination=answer.destination,
             reason=answer.reason,
             updated_input=answer.updated_input,
+            by="policy" if answer.by == "policy" else "you",
         )
         result = wire.AnswerResult.model_validate(await self.request("answer", params))
         return result.status
@@ -262,7 +263,7 @@ class HeadlessPage:
         self._peer.receive(data)
 
     def on_comm_close(self) -> None:
-        self._comm_id = None
+        self.comm_id = None
         self._peer.close("The kernel closed the comm; the extension may not be loaded.")
 
     def _on_comm_open(self, target: str, _message: dict[str, Any]) -> None:
@@ -270,10 +271,10 @@ class HeadlessPage:
             self.bell.set()
 
     def _send(self, objects: Sequence[JsonObject]) -> None:
-        if self._comm_id is None:
+        if self.comm_id is None:
             return
         for data, _size in pack(objects):
-            self.link.send_comm(self._comm_id, data, subshell_id=self._comm_subshell)
+            self.link.send_comm(self.comm_id, data, subshell_id=self.comm_subshell)
 
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)

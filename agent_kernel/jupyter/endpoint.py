@@ -100,6 +100,7 @@ class Endpoint:
             destination=params.destination,
             reason=params.reason,
             updated_input=params.updated_input,
+            by=params.by,
         )
         counted = self._host.desk.answer(params.request_id, params.nonce, answer)
         return wire.AnswerResult(status="accepted" if counted else "expired")

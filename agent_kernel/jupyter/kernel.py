@@ -6,6 +6,8 @@ from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
 
+from agent_kernel.jupyter import extension
+
 
 class AgentKernel(IPythonKernel):
     """An ordinary ``python3`` kernel becomes the same by ``%load_ext agent_kernel``."""
@@ -14,4 +16,6 @@ class AgentKernel(IPythonKernel):
         super().start()
         shell: Any = self.shell
         if shell is not None:
-            shell.extension_manager.load_extension("agent_kernel")
+            # Not by the extension manager: so a notebook that also runs on an ordinary kernel may
+            # begin with %load_ext without being told that it was loaded already.
+            extension.load(shell)

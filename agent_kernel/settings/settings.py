@@ -97,7 +97,8 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
         base_url=base_url,
         credential=find_credential(env, home, base_url),
         mode=_mode(sources, notices, bypass_allowed=bypass_allowed),
-        thinking_budget=_thinking(env, notices),
+        max_turns=_whole(env, "AGENT_KERNEL_MAX_TURNS", notices),
+        thinking_budget=_whole(env, "MAX_THINKING_TOKENS", notices),
         offline_scripts=Path(scripts).expanduser() if scripts else None,
         user_skills=user / "skills",
         project_skills=_skill_folders(cwd),
@@ -140,12 +141,12 @@ def _mode(
     return "default"
 
 
-def _thinking(environ: Mapping[str, str], notices: list[str]) -> int | None:
-    written = environ.get("MAX_THINKING_TOKENS", "").strip()
+def _whole(environ: Mapping[str, str], name: str, notices: list[str]) -> int | None:
+    written = environ.get(name, "").strip()
     if not written:
         return None
     if not written.isdecimal():
-        notices.append("MAX_THINKING_TOKENS is left out: it is no whole number.")
+        notices.append(f"{name} is left out: it is no whole number.")
         return None
     return int(written)
 

@@ -182,7 +182,7 @@ def _ending(story: Story, scrub: Callable[[str], str]) -> list[str]:
 def end_line(story: Story) -> str:
     """The one grey line at the end of a turn."""
     return words.end_line(
-        model=story.model + (" (offline)" if story.offline else ""),
+        model="offline script" if story.offline else story.model,
         turns=story.turns,
         usage=story.usage,
         cost_usd=story.cost_usd,

@@ -39,11 +39,13 @@ def render_text(
     return text if len(text.encode("utf-8", "replace")) <= limit else cut(text, limit // 4 - 60)
 
 
-def call_line(call: Call, scrub: Callable[[str], str] = _same) -> str:
-    """``● Edit cell below [3] · +6 lines``."""
-    return tool_line(
+def call_line(call: Call, scrub: Callable[[str], str] = _same, *, with_answer: bool = True) -> str:
+    """``● Edit cell below [3] · +6 lines``, and how it came to be allowed."""
+    line = tool_line(
         call.state, call.verb or call.tool, call.subject, call.fact, call.duration_ms, scrub
-    ) + (f" · {one_line(scrub(call.answer), 400)}" if call.answer else "")
+    )
+    answered = with_answer and call.answer
+    return f"{line} · {one_line(scrub(call.answer), 400)}" if answered else line
 
 
 def tool_line(
@@ -135,7 +137,8 @@ class StreamingText:
                     for item in self._story.items
                     if isinstance(item, Call) and item.tool_use_id == event.tool_use_id
                 )
-                self._line(call_line(call, self._scrub))
+                # The answer was told when it was given.
+                self._line(call_line(call, self._scrub, with_answer=False))
             case ev.PermissionRequested():
                 self._line(f"? {one_line(self._scrub(event.title), 400)}")
             case ev.PermissionResolved():

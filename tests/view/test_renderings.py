@@ -109,7 +109,7 @@ def test_streamed_text_tells_the_same_in_the_order_it_happens() -> None:
         "● Run cell [5] · 2.4 s\n"
         "? Edit a cell?\n"
         "  Allowed once by you\n"
-        "● Edit cell below [3] · +1 line · 0.1 s · Allowed once by you\n"
+        "● Edit cell below [3] · +1 line · 0.1 s\n"
         "✕ Run cell [5] · failed · NameError: price · 2.4 s\n"
         "○ Run cell [5] · denied · 2.4 s\n"
         "The median is 12.4.\n"

@@ -106,6 +106,7 @@ export type AgentStarted = {
   description: string;
 };
 
+/** `by` "policy": declared rules of a headless front end answered, no person. */
 export type AnswerParams = {
   request_id: string;
   nonce: string;
@@ -114,6 +115,7 @@ export type AnswerParams = {
   destination?: RuleDestination | null | undefined;
   reason?: string | undefined;
   updated_input?: { [key: string]: JsonValue } | null | undefined;
+  by?: 'you' | 'policy' | undefined;
 };
 
 export type AnswerResult = {
