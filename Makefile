@@ -49,7 +49,7 @@ clean:
 	rm -rf $(VENV) $(OLD) build dist artifacts .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -rf labextension/node_modules labextension/lib labextension/lib-test
 	rm -rf labextension/tsconfig.tsbuildinfo agent_kernel/labextension
-	rm -f agent_kernel/view/static/widget.js
+	rm -f agent_kernel/view/static/widget.js agent_kernel/view/static/widget.css
 
 # --- What the targets stand on ----------------------------------------------
 

@@ -1,31 +1,33 @@
-// Bundle the cell widgets into one ES module for hosts without our JupyterLab extension.
-// React and everything else is inlined: anywidget loads a single file.
+// Bundle the cell widgets into one ES module, and its style sheet, for hosts without our JupyterLab
+// extension. React and everything else is inlined: anywidget loads a single file. The module travels
+// to the page with every widget, so it is always small; `--watch` makes one that can be debugged.
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 
-const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const prod = process.argv.includes('--prod');
+const here = path => fileURLToPath(new URL(path, import.meta.url));
+const watch = process.argv.includes('--watch');
 
 export const options = {
-  entryPoints: [here('../src/widgets/index.tsx')],
-  outfile: here('../../agent_kernel/view/static/widget.js'),
+  entryPoints: { widget: here('../src/widgets/index.tsx') },
+  outdir: here('../../agent_kernel/view/static'),
   bundle: true,
   format: 'esm',
   target: 'es2022',
   jsx: 'automatic',
-  minify: prod,
-  sourcemap: prod ? false : 'inline',
+  minify: !watch,
+  sourcemap: watch ? 'inline' : false,
   legalComments: 'none',
-  // Style sheets travel inside the module as text; the widget puts them into the page.
-  loader: { '.css': 'text', '.svg': 'text' },
-  define: { 'process.env.NODE_ENV': JSON.stringify(prod ? 'production' : 'development') },
+  define: { 'process.env.NODE_ENV': JSON.stringify(watch ? 'development' : 'production') },
   logLevel: 'info'
 };
+const styles = { ...options, entryPoints: { widget: here('../style/ui.css') }, sourcemap: false };
 
-await mkdir(here('../../agent_kernel/view/static'), { recursive: true });
-if (process.argv.includes('--watch')) {
-  await (await esbuild.context(options)).watch();
-} else {
-  await esbuild.build(options);
+await mkdir(options.outdir, { recursive: true });
+for (const part of [options, styles]) {
+  if (watch) {
+    await (await esbuild.context(part)).watch();
+  } else {
+    await esbuild.build(part);
+  }
 }

@@ -22,7 +22,10 @@ df.describe()`;
 
 /** A small picture, drawn with few bytes. */
 export const PICTURE =
-  'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAFCAIAAADzBuo/AAAAHklEQVR4nGNgYGD4jwcwMDD8R+UxMDDgk4bL08d0ACHEL9EXy0e7AAAAAElFTkSuQmCC';
+  'iVBORw0KGgoAAAANSUhEUgAAAUAAAACMAgMAAABwo5hCAAAADFBMVEX///8fd7QAAAAAAAD5WnzXAAAAxElEQVR42u2YMQ7D' +
+  'IBAENxH8j8ZSnuP3JA3/Q4rSJE2sKHAcshCzHc0Idg/ubAm5aHdkXb03B7Bf4Wsdk0rGQ4AAAQ5/bSRpkx54CBAgQIAA1+h6' +
+  'XaP26h5uUqYOAQIECHCurmf/5CMUgAABtr42tlGbUAD21GFMKng44C4bBggKG+CQOmxsLYQya8otj86yHtb9lqu6MOelXBv2' +
+  '6Tv8a2Ww7eP3yYP5bDGpxCM39Hr25uaPD+6hXCTp7kV73oQQQmgWvQDLrx7keMADgAAAAABJRU5ErkJggg==';
 
 const TABLE_HTML = `<div><style scoped>.dataframe{}</style><table border="1" class="dataframe"><thead>
 <tr style="text-align: right;"><th></th><th>day</th><th>price</th></tr></thead><tbody>

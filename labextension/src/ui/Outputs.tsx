@@ -110,7 +110,7 @@ export function Picture({ type, data, alt }: { type: string; data: string; alt?:
   const [large, setLarge] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
   const source = `data:${type};base64,${data.replace(/[^A-Za-z0-9+/=]/g, '')}`;
-  const name = alt !== undefined && alt !== '' ? alt : 'Picture';
+  const name = alt !== undefined && alt !== '' ? alt.slice(0, 80) : 'Picture';
   useEffect(() => {
     if (large) {
       dialog.current?.showModal();

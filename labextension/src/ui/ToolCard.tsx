@@ -96,22 +96,18 @@ function Inside({ tool }: { tool: ToolItem }): JSX.Element {
           </div>
           <Results content={tool.content} />
         </section>
-      ) : isOpen(tool) ? null : (
+      ) : isOpen(tool) || tool.outputs.length > 0 || tool.preview !== null ? null : (
         <p className="ak-note">No result.</p>
       )}
     </>
   );
 }
 
-/** One field a line; a single long text stands alone. */
+/** Every field by itself, whole. */
 function InputView({ input }: { input: ToolItem['input'] }): JSX.Element {
-  const fields = Object.entries(input);
-  if (fields.length === 0) {
-    return <p className="ak-note">No input.</p>;
-  }
   return (
     <>
-      {fields.map(([name, value]) => (
+      {Object.entries(input).map(([name, value]) => (
         <ExactText key={name} title={name} text={inputText(value)} />
       ))}
     </>
