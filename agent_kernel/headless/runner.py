@@ -230,8 +230,9 @@ class _Runner:
         return f"it took longer than {self._plan.timeout:g} s and was interrupted"
 
     async def _until_dead(self) -> None:
-        while await self._manager.is_alive():
-            await asyncio.sleep(0.5)  # noqa: ASYNC110 - a process tells nobody that it ended
+        # A process tells nobody that it ended.
+        while await self._manager.is_alive():  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
 
     def _on_event(self, event: Event) -> None:
         self._events.append(event)
