@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ipaddress
 import json
+import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
@@ -104,6 +105,7 @@ class AnthropicClient:
             await client.close()
 
     async def _attempt(self, body: dict[str, Any]) -> AsyncGenerator[ReplyEvent, None]:
+        await _library_loaded()
         import anthropic
         import httpx2
 
@@ -167,6 +169,7 @@ class AnthropicClient:
         return facts
 
     async def _ask_facts(self, model: str) -> ModelFacts:
+        await _library_loaded()
         import anthropic
 
         try:
@@ -213,7 +216,7 @@ class AnthropicClient:
         secret = self._credential.secret
         value = secret.get_secret_value() if secret is not None else "none"
         kind = self._credential.kind
-        return anthropic.AsyncAnthropic(
+        client = anthropic.AsyncAnthropic(
             # Given explicitly, so that the library looks nowhere else; a chain is its own search.
             api_key=value if kind in ("api_key", "none", "offline") else None,
             auth_token=value if kind == "auth_token" else None,
@@ -222,6 +225,21 @@ class AnthropicClient:
             timeout=timeout,
             http_client=http_client,
         )
+        if client.api_key is None and client.auth_token is None and client.credentials is None:
+            raise anthropic.CredentialsError(f"The {self._credential.source} holds no usable key.")
+        return client
+
+
+def load_library() -> None:
+    """Import all of the client library that a reply needs; it takes seconds."""
+    import anthropic.resources.messages
+    import anthropic.resources.models  # noqa: F401 - both are what the client would load late
+
+
+async def _library_loaded() -> None:
+    """The first reply must not hold up the loop, or nobody could stop it meanwhile."""
+    if "anthropic.resources.models" not in sys.modules:
+        await asyncio.to_thread(load_library)
 
 
 def is_loopback(url: str) -> bool:

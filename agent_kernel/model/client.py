@@ -7,17 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_kernel.model.anthropic_client import AnthropicClient
+from agent_kernel.model.anthropic_client import AnthropicClient, load_library
 from agent_kernel.protocols import ModelClient
 from agent_kernel.settings.settings import Settings
 
 if TYPE_CHECKING:
     from agent_kernel.model.offline import OfflineServer
-
-
-def warm() -> None:
-    """Import the client library, which takes seconds, before the first request needs it."""
-    import anthropic  # noqa: F401
 
 
 def create_client(settings: Settings) -> ModelClient:
@@ -38,6 +33,11 @@ def create_client(settings: Settings) -> ModelClient:
         endpoint=settings.base_url,
         idle_timeout=settings.idle_timeout,
     )
+
+
+def warm() -> None:
+    """Import the client library, which takes seconds: call it on a thread that may wait."""
+    load_library()
 
 
 # One server for all clients of a process that play the same scripts; it ends with the process.

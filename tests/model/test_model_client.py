@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -237,3 +238,38 @@ def test_the_cost_of_a_call_is_by_the_table_or_unknown(
     model: str, usage: Usage, dollars: float | None
 ) -> None:
     assert cost(model, usage) == (None if dollars is None else pytest.approx(dollars))
+
+
+def profile(home: Path, base_url: str, **config: object) -> None:
+    folder = home / ".config" / "anthropic"
+    (folder / "configs").mkdir(parents=True)
+    (folder / "credentials").mkdir()
+    auth = {"type": "user_oauth"}
+    told = {"base_url": base_url, "authentication": auth, **config}
+    (folder / "configs" / "default.json").write_text(json.dumps(told), encoding="utf-8")
+    secret = folder / "credentials" / "default.json"
+    secret.write_text(json.dumps({"access_token": "from-the-profile"}), encoding="utf-8")
+    secret.chmod(0o600)
+
+
+async def test_a_profile_of_the_client_library_is_used_as_the_library_would(
+    model_server: ScriptedServer, tmp_path: Path, own_home: Path
+) -> None:
+    model_server.script([{"reply": "ok"}])
+    profile(own_home, model_server.base_url)
+    client = create_client(load_settings(tmp_path))
+    assert (await client.status()).key_source == "profile default"
+    assert said(await replies(client)) == "ok"
+    assert model_server.exchanges[0].headers["authorization"] == "Bearer from-the-profile"
+    await client.close()
+
+
+async def test_a_profile_that_cannot_be_used_is_a_failure_and_no_exception(
+    model_server: ScriptedServer, tmp_path: Path, own_home: Path
+) -> None:
+    profile(own_home, model_server.base_url, authentication="broken")
+    client = create_client(load_settings(tmp_path))
+    (event,) = await replies(client)
+    assert isinstance(event, ReplyFailed)
+    assert event.kind is ModelErrorKind.AUTHENTICATION
+    await client.close()

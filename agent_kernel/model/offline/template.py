@@ -77,6 +77,10 @@ class Values:
 
 
 def _first(regex: str, texts: Sequence[str]) -> str | None:
+    try:
+        re.compile(regex)
+    except re.error:
+        return None
     for text in texts:
         found = re.search(regex, text, re.MULTILINE) if regex else re.match(r"[\s\S]*", text)
         if found:

@@ -55,6 +55,13 @@ def validate_request(body: object) -> None:
     """Raise :class:`InvalidRequest` for the first thing that is wrong."""
     if not isinstance(body, dict):
         raise InvalidRequest("The request body is not valid JSON")
+    try:
+        _check(body)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InvalidRequest(f"A value is not of the type that belongs there: {error}") from error
+
+
+def _check(body: Json) -> None:
     for name in ("model", "messages", "max_tokens"):
         if name not in body:
             raise InvalidRequest(f"{name}: Field required")
