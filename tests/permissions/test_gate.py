@@ -1,0 +1,342 @@
+"""Who decides a call, in which order, and what is said about it (SPEC A)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import JsonValue
+
+from agent_kernel.errors import SettingsError
+from agent_kernel.permissions.gate import Gate
+from agent_kernel.permissions.protected import protected_part
+from agent_kernel.settings.rules import Rule, RuleSource, parse_rule
+from agent_kernel.settings.settings import load_settings
+from agent_kernel.settings.trust import TrustStore
+from agent_kernel.testing.notebook import FakeNamespace, FakeNotebook, cell
+from agent_kernel.tool_types import ContextModifier, Tool
+from agent_kernel.vocabulary import PermissionMode, RuleSuggestion
+from tests.support.tools import Bench
+
+
+def bench(
+    cwd: Path,
+    *,
+    allow: tuple[str, ...] = (),
+    ask: tuple[str, ...] = (),
+    deny: tuple[str, ...] = (),
+    mode: PermissionMode = "default",
+    source: Literal["managed", "project", "user"] = "user",
+) -> Bench:
+    rules: list[Rule] = []
+    for behavior, texts in (("deny", deny), ("ask", ask), ("allow", allow)):
+        rules += [
+            parse_rule(text, behavior, RuleSource(source, cwd, cwd))  # type: ignore[arg-type]
+            for text in texts
+        ]
+    notebook = FakeNotebook([cell("a1", "x = 1", count=3)], path=str(cwd / "tour.ipynb"))
+    return Bench(
+        cwd,
+        mode=mode,
+        notebook=notebook,
+        namespace=FakeNamespace(),
+        gate=Gate(rules, cwd=cwd, homes=(cwd / "state",)),
+    )
+
+
+WRITE: dict[str, JsonValue] = {"file_path": "src/a.py", "content": "x"}
+
+
+async def test_looking_never_asks_in_any_mode(tmp_path: Path) -> None:
+    for mode in ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"):
+        one = bench(tmp_path, mode=mode)
+        assert (await one.decide("Read", file_path="a")).behavior == "allow"
+        assert (await one.decide("Variables")).behavior == "allow"
+
+
+async def test_what_changes_something_is_asked_with_the_narrowest_rules(tmp_path: Path) -> None:
+    decision = await bench(tmp_path).decide("Write", **WRITE)
+    assert decision.behavior == "ask"
+    assert decision.reason == "No rule allows `Write` of src/a.py."
+    assert decision.hint == (
+        "It would be allowed by an allow rule `Edit(./src/a.py)` or the mode acceptEdits "
+        "or the mode bypassPermissions."
+    )
+    assert decision.suggestions == (
+        RuleSuggestion(rule="Edit(./src/a.py)", destination="session"),
+        RuleSuggestion(rule="Edit(./src/a.py)", destination="local"),
+    )
+
+
+async def test_code_is_offered_for_the_session_only(tmp_path: Path) -> None:
+    one = bench(tmp_path)
+    for name, call in (("Python", {"code": "1"}), ("RunCell", {"cell_id": "a1"})):
+        decision = await one.decide(name, **call)
+        assert decision.behavior == "ask"
+        assert decision.suggestions == (RuleSuggestion(rule=name, destination="session"),)
+
+
+async def test_a_new_cell_suggests_own_cells_and_a_persons_cell_the_notebook(
+    tmp_path: Path,
+) -> None:
+    one = bench(tmp_path)
+    new = await one.decide("NotebookEdit", edit_mode="insert", new_source="y")
+    assert [s.rule for s in new.suggestions] == ["NotebookEdit(own)", "NotebookEdit(own)"]
+    theirs = await one.decide("NotebookEdit", cell_id="a1", new_source="y")
+    assert [s.rule for s in theirs.suggestions] == ["Edit(./tour.ipynb)", "Edit(./tour.ipynb)"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "write", "python"),
+    [
+        ("default", "ask", "ask"),
+        ("acceptEdits", "allow", "ask"),
+        ("plan", "deny", "deny"),
+        ("dontAsk", "deny", "deny"),
+        ("bypassPermissions", "allow", "allow"),
+    ],
+)
+async def test_each_mode(tmp_path: Path, mode: PermissionMode, write: str, python: str) -> None:
+    one = bench(tmp_path, mode=mode)
+    assert (await one.decide("Write", **WRITE)).behavior == write
+    assert (await one.decide("Python", code="1")).behavior == python
+    edit = await one.decide("NotebookEdit", edit_mode="insert", new_source="y")
+    assert edit.behavior == write
+
+
+async def test_accepted_edits_end_at_the_working_folder(tmp_path: Path) -> None:
+    (work := tmp_path / "work").mkdir()
+    (tmp_path / "work2").mkdir()
+    (work / "out").symlink_to(tmp_path / "work2")
+    one = bench(work, mode="acceptEdits")
+    for path in ("../x", "../work2/x", "out/x", "/tmp/elsewhere/x"):
+        assert (await one.decide("Write", file_path=path, content="")).behavior == "ask", path
+    assert (await one.decide("Write", file_path="in/x", content="")).behavior == "allow"
+
+
+async def test_deny_beats_ask_beats_allow_whatever_the_source(tmp_path: Path) -> None:
+    rules = [
+        parse_rule("Write", "allow", RuleSource("managed", tmp_path, tmp_path)),
+        parse_rule("Edit(src/a.py)", "allow", RuleSource("managed", tmp_path, tmp_path)),
+        parse_rule("Edit(src/**)", "ask", RuleSource("user", tmp_path, tmp_path)),
+    ]
+    one = Bench(tmp_path, gate=Gate(rules, cwd=tmp_path))
+    decision = await one.decide("Write", **WRITE)
+    assert (decision.behavior, decision.rule) == ("ask", "Edit(src/**)")
+    assert decision.suggestions == ()
+    deny = parse_rule("Edit(*.py)", "deny", RuleSource("session", tmp_path, tmp_path))
+    one = Bench(tmp_path, gate=Gate([*rules, deny], cwd=tmp_path), mode="bypassPermissions")
+    decision = await one.decide("Write", **WRITE)
+    assert (decision.behavior, decision.rule) == ("deny", "Edit(*.py)")
+    assert decision.reason == (
+        "The deny rule `Edit(*.py)` (this session) forbids `Write` of src/a.py. "
+        "No other rule lifts a deny rule; only the person can remove it."
+    )
+
+
+async def test_ask_rules_hold_even_where_everything_is_allowed(tmp_path: Path) -> None:
+    one = bench(tmp_path, ask=("Python",), mode="bypassPermissions")
+    assert (await one.decide("Python", code="1")).behavior == "ask"
+    one = bench(tmp_path, ask=("Python",), allow=("Python",), mode="dontAsk")
+    decision = await one.decide("Python", code="1")
+    assert decision.behavior == "deny"
+    assert decision.reason == (
+        "The ask rule `Python` (user settings) wants you to be asked. The mode dontAsk denies "
+        "what would be asked. Only removing that rule would allow it without a question."
+    )
+
+
+async def test_not_asking_says_which_rule_would_allow_it(tmp_path: Path) -> None:
+    decision = await bench(tmp_path, mode="dontAsk").decide("Python", code="1")
+    assert decision.reason == (
+        "No rule allows `Python`. The mode dontAsk denies what would be asked. It would be "
+        "allowed by an allow rule `Python` or the mode bypassPermissions."
+    )
+
+
+async def test_plan_mode_is_not_widened_by_allow_rules(tmp_path: Path) -> None:
+    one = bench(tmp_path, allow=("Python", "Write"), mode="plan")
+    assert (await one.decide("Python", code="1")).behavior == "deny"
+    assert "The mode is plan" in (await one.decide("Write", **WRITE)).reason
+
+
+async def test_a_read_deny_covers_reading_changing_and_links(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=1")
+    (tmp_path / "link").symlink_to(".env")
+    one = bench(tmp_path, deny=("Read(.env)",), mode="bypassPermissions")
+    for path in (".env", "./.env", "a/../.env", "link", str(tmp_path / ".env")):
+        assert (await one.decide("Read", file_path=path)).behavior == "deny", path
+        decision = await one.decide("Write", file_path=path, content="")
+        assert decision.behavior == "deny", path
+
+
+async def test_an_old_name_in_a_rule_means_the_tool(tmp_path: Path) -> None:
+    assert (await bench(tmp_path, deny=("FileRead",)).decide("Read", file_path="a")).rule == "Read"
+    one = bench(tmp_path, allow=("FileWrite",))
+    assert (await one.decide("Write", **WRITE)).behavior == "allow"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/hooks/pre-commit", "sub/.git/config", ".GIT/config", ".vscode/tasks.json",
+        ".claude/settings.json", ".bashrc", ".mcp.json", "pkg/.pre-commit-config.yaml",
+        "state/trust.json", "link/config", ".ipython/profile_default/startup/x.py",
+    ],
+)  # fmt: skip
+async def test_protected_places_are_never_changed_without_a_person(
+    tmp_path: Path, path: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "link").symlink_to(".git")
+    allowing = bench(tmp_path, allow=("Edit", "Edit(**)"), mode="acceptEdits")
+    decision = await allowing.decide("Write", file_path=path, content="")
+    assert decision.behavior == "ask"
+    assert "protected place" in decision.reason
+    assert decision.suggestions == ()
+    silent = bench(tmp_path, allow=("Edit",), mode="dontAsk")
+    assert (await silent.decide("Write", file_path=path, content="")).behavior == "deny"
+    assert (await allowing.decide("Read", file_path=path)).behavior == "allow"
+
+
+def test_ordinary_places_are_not_protected(tmp_path: Path) -> None:
+    for path in ("a.py", ".gitignore", ".github/x.yml", ".claude/worktrees/x/a.py", "git/x"):
+        assert protected_part(str(tmp_path / path)) is None, path
+
+
+async def test_a_session_rule_is_remembered_and_answers_next_time(tmp_path: Path) -> None:
+    one = bench(tmp_path)
+    asked = await one.decide("Write", **WRITE)
+    tool = one.tools["Write"]
+    rule = asked.suggestions[0].rule
+    assert await one.gate.proves(rule, tool, tool.parse_input(WRITE), one.context)
+    one.gate.remember(rule, "session")
+    assert (await one.decide("Write", **WRITE)).rule == "Edit(./src/a.py)"
+    other = await one.decide("Write", file_path="src/b.py", content="x")
+    assert other.behavior == "ask"
+
+
+async def test_a_rule_that_would_not_allow_this_call_is_not_proven(tmp_path: Path) -> None:
+    one = bench(tmp_path)
+    tool = one.tools["Write"]
+    parsed = tool.parse_input(WRITE)
+    assert not await one.gate.proves("Edit(lib/**)", tool, parsed, one.context)
+    assert not await one.gate.proves("Python", tool, parsed, one.context)
+    with pytest.raises(SettingsError):
+        await one.gate.proves("Edit(", tool, parsed, one.context)
+
+
+async def test_what_a_skill_grants_ends_with_the_next_message(tmp_path: Path) -> None:
+    one = bench(tmp_path, ask=("Edit(src/**)",))
+    one.gate.apply(ContextModifier(allow=("Python", "Write", "Bash(broken")))
+    assert (await one.decide("Python", code="1")).behavior == "allow"
+    assert (await one.decide("Write", **WRITE)).behavior == "ask"
+    one.gate.apply(None)
+    assert (await one.decide("Python", code="1")).behavior == "ask"
+
+
+async def test_a_hooks_allow_never_beats_a_deny_or_ask_rule(tmp_path: Path) -> None:
+    one = bench(tmp_path, deny=("Write",), ask=("Python",))
+    write, python, cell_tool = (one.tools[name] for name in ("Write", "Python", "RunCell"))
+    context, gate = one.context, one.gate
+
+    async def hooked(
+        tool: Tool, call: dict[str, JsonValue], hook: Literal["allow", "ask", "deny"]
+    ) -> str:
+        parsed = tool.parse_input(call)
+        return (await gate.decide(tool, parsed, context, hook=hook)).behavior
+
+    assert await hooked(write, WRITE, "allow") == "deny"
+    assert await hooked(python, {"code": "1"}, "allow") == "ask"
+    assert await hooked(cell_tool, {"cell_id": "a1"}, "allow") == "allow"
+    assert await hooked(cell_tool, {"cell_id": "a1"}, "deny") == "deny"
+
+
+def settings_file(folder: Path, **permissions: list[str]) -> None:
+    (folder / ".claude").mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"permissions": permissions})
+    (folder / ".claude" / "settings.json").write_text(text)
+
+
+async def test_allow_rules_of_a_project_wait_for_trust_and_deny_rules_do_not(
+    tmp_path: Path, own_home: Path
+) -> None:
+    (repo := tmp_path / "repo").mkdir()
+    (repo / ".git").mkdir()
+    settings_file(repo, allow=["Python", "Write("], deny=["Edit(src/**)"])
+    settings_file(own_home, allow=["RunCell"])
+    environ = {"AGENT_KERNEL_HOME": str(tmp_path / "state")}
+    settings = load_settings(repo, environ)
+    trust = TrustStore(settings.home)
+    one = Bench(repo, gate=Gate.from_settings(settings, trust=trust))
+    assert len(one.gate.problems) == 1
+    decision = await one.decide("Python", code="1")
+    assert decision.behavior == "ask"
+    assert decision.hint.endswith(
+        "The rule `Python` (project settings) counts once this folder is trusted."
+    )
+    assert (await one.decide("Write", **WRITE)).behavior == "deny"
+    assert (await one.decide("RunCell", cell_id="a")).behavior == "allow"
+    trust.trust(repo)
+    assert (await one.decide("Python", code="1")).behavior == "allow"
+    assert (settings.home / "trust.json").stat().st_mode & 0o777 == 0o600
+    assert TrustStore(settings.home).is_trusted(repo / "src")
+    assert not TrustStore(settings.home).is_trusted(tmp_path)
+
+
+async def test_always_allow_is_kept_for_the_project_and_read_again(tmp_path: Path) -> None:
+    (repo := tmp_path / "repo").mkdir()
+    environ = {"AGENT_KERNEL_HOME": str(tmp_path / "state")}
+    settings = load_settings(repo, environ)
+    Gate.from_settings(settings).remember("Edit(./src/a.py)", "local")
+    Gate.from_settings(settings).remember("Edit(docs/**)", "user")
+    later = Bench(repo, gate=Gate.from_settings(settings))
+    assert (await later.decide("Write", **WRITE)).rule == "Edit(./src/a.py)"
+    assert (await later.decide("Write", file_path="docs/x", content="")).behavior == "allow"
+    (other := tmp_path / "other").mkdir()
+    elsewhere = Bench(other, gate=Gate.from_settings(load_settings(other, environ)))
+    assert (await elsewhere.decide("Write", **WRITE)).behavior == "ask"
+    assert (await elsewhere.decide("Write", file_path="docs/x", content="")).behavior == "allow"
+    (file, user) = sorted((tmp_path / "state" / "rules").iterdir())
+    assert (file.stat().st_mode & 0o777, user.name) == (0o600, "user.json")
+    assert not (repo / ".claude").exists()
+
+
+def test_a_rule_for_the_project_keeps_what_its_settings_held(tmp_path: Path) -> None:
+    settings_file(tmp_path, deny=["Read(.env)"])
+    settings = load_settings(tmp_path, {"AGENT_KERNEL_HOME": str(tmp_path / "state")})
+    gate = Gate.from_settings(settings)
+    gate.remember("Edit(src/**)", "project")
+    gate.remember("Edit(src/**)", "project")
+    content = json.loads((tmp_path / ".claude" / "settings.json").read_text())
+    assert content == {"permissions": {"deny": ["Read(.env)"], "allow": ["Edit(src/**)"]}}
+
+
+def test_rules_that_stand_for_any_code_are_not_kept_beyond_the_session(tmp_path: Path) -> None:
+    gate = Gate.from_settings(load_settings(tmp_path, {"AGENT_KERNEL_HOME": str(tmp_path)}))
+    with pytest.raises(SettingsError, match="for a session only"):
+        gate.remember("Python", "local")
+    with pytest.raises(SettingsError, match="one line"):
+        gate.remember("Bash(a\nb)", "local")
+    gate.remember("Python", "session")
+    assert [str(rule) for rule in gate.rules] == ["Python"]
+
+
+def test_settings_that_cannot_be_read_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    file = tmp_path / ".claude" / "settings.json"
+    file.write_text("{ broken")
+    gate = Gate.from_settings(load_settings(tmp_path, {"AGENT_KERNEL_HOME": str(tmp_path / "s")}))
+    with pytest.raises(SettingsError, match="left alone"):
+        gate.remember("Edit(a)", "project")
+    assert file.read_text() == "{ broken"
+
+
+def test_nothing_is_written_below_the_persons_own_settings(own_home: Path) -> None:
+    (own_home / ".claude").mkdir()
+    settings = load_settings(own_home, {"AGENT_KERNEL_HOME": str(own_home / "state")})
+    with pytest.raises(SettingsError, match="only read"):
+        Gate.from_settings(settings).remember("Edit(a)", "project")
+    assert list((own_home / ".claude").iterdir()) == []
