@@ -6,6 +6,7 @@ Then let a client use it: ``ANTHROPIC_BASE_URL=http://127.0.0.1:N ANTHROPIC_API_
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import threading
 from pathlib import Path
@@ -31,12 +32,11 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, SettingsError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    sys.stdout.write(f"{base_url}\n")
-    sys.stdout.flush()
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.stdout.write(f"{base_url}\n")
+        sys.stdout.flush()
         threading.Event().wait()
-    except KeyboardInterrupt:
-        server.stop()
+    server.stop()
     return 0
 
 
