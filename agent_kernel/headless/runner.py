@@ -161,8 +161,10 @@ class _Runner:
             if self._plan.log is not None:
                 lines = (event.model_dump_json() for event in self._events)
                 self._plan.log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            # A dead kernel answers no goodbye.
+            limit = 5 if await self._manager.is_alive() else 0.1
             with contextlib.suppress(WireError, TimeoutError):
-                await asyncio.wait_for(self._page.close(), 5)
+                await asyncio.wait_for(self._page.close(), limit)
         return self._outcome
 
     async def _connect(self) -> None:

@@ -231,11 +231,19 @@ class KernelHost:
         if not found.clicks and found.input:
             clicks = "typed at a prompt in the cell (clicks do not reach a running cell)"
         return (
+            ("Notebook", self._notebook_words()),
             ("Pages", str(found.pages)),
             ("Approvals", clicks),
             ("ipykernel", found.ipykernel or "none (plain IPython)"),
             ("Subshells", "yes" if found.subshells else "no"),
         )
+
+    def _notebook_words(self) -> str:
+        page = self.pages.open[-1] if self.pages.open else None
+        if page is not None:
+            return f"the open page ({page.path or 'without a name'})"
+        file = self.notebook_file()
+        return f"the file {file} (no page is open)" if file else "none: no notebook tools here"
 
     # -- the agent loop
 
