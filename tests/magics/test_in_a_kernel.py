@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -183,7 +184,8 @@ async def test_without_a_page_or_a_widget_the_turn_is_text_and_input_asks(
     )
     home = tmp_path / "home"
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "AGENT_KERNEL_HOME": str(home / "s")}
-    done = subprocess.run(
+    done = await asyncio.to_thread(
+        subprocess.run,
         [sys.executable, "-c", code],
         cwd=with_skill(tmp_path),
         env={**env, **server.environment},

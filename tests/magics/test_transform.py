@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,10 +36,10 @@ class Recorder:
 
 
 @pytest.fixture(scope="module")
-def recorder() -> Iterator[Recorder]:
+def recorder() -> Recorder:
     made = Recorder()
     made.shell.history_manager.enabled = False
-    yield made
+    return made
 
 
 @pytest.mark.parametrize(
