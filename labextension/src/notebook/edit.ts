@@ -153,10 +153,12 @@ class Writer {
     const cell = this.cells[at] as ISharedCell;
     const before = cell.toJSON() as SharedCell.Cell;
     const previous = this.cells[at - 1]?.id ?? null;
+    // A removed cell cannot be read any more, not even its id.
+    const { id } = cell;
     switch (edit.op) {
       case 'replace':
         this.replace(cell, at, edit);
-        this.inverse.push({ kind: 'edited', id: cell.id, hash: this.hashAt(at), before });
+        this.inverse.push({ kind: 'edited', id, hash: this.hashAt(at), before });
         break;
       case 'delete':
         this.remove(at);
@@ -165,7 +167,7 @@ class Writer {
       case 'move':
         this.remove(at);
         this.put(target(this.cells, edit), before);
-        this.inverse.push({ kind: 'moved', id: cell.id, after: previous });
+        this.inverse.push({ kind: 'moved', id, after: previous });
         break;
     }
   }
@@ -200,9 +202,9 @@ class Writer {
     delete metadata['trusted'];
     this.remove(at);
     this.put(at, {
-      id: cell.id,
+      id: json.id,
       cell_type: type,
-      source: edit.source ?? cell.getSource(),
+      source: edit.source ?? json.source,
       metadata: (type === 'code' ? { ...metadata, trusted: true } : metadata) as PartialJSONObject
     });
   }

@@ -79,10 +79,13 @@ async function answer(
         timeout: left,
         resendAfter: RESEND
       });
-      store.update(state => ({
-        ...state,
-        pending: state.pending.filter(request => request.request_id !== params.request_id)
-      }));
+      if (result.status === 'expired') {
+        // An accepted one goes with the event that tells how it was decided.
+        store.update(state => ({
+          ...state,
+          pending: state.pending.filter(request => request.request_id !== params.request_id)
+        }));
+      }
       return result;
     } catch (error) {
       if (!(error instanceof RpcTimeout)) {

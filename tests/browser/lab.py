@@ -1,0 +1,210 @@
+"""A JupyterLab server of a test's own, and what a person does in its pages."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import Locator, Page, expect
+
+START_LIMIT = 60.0
+# Lab asks the network for news and updates unless told not to.
+SETTINGS = {
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
+}
+
+
+class LabServer:
+    """`jupyter lab` in a folder, with settings, runtime files and kernels' homes of its own."""
+
+    def __init__(self, root: Path, state: Path, env: Mapping[str, str] | None = None) -> None:
+        self.root = root
+        self.state = state
+        self.env = dict(env or {})
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.root.mkdir(parents=True, exist_ok=True)
+        for name, values in SETTINGS.items():
+            file = self.state / "settings" / f"{name}.jupyterlab-settings"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(values))
+        # A session of its own: kernels end with the server, whatever becomes of the test.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *self._options()],
+            env=self._environment(),
+            stdout=(self.state / "server.log").open("wb"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._wait()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        process = self._process
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _options(self) -> list[str]:
+        options = [
+            "--no-browser",
+            f"--ServerApp.port={self.port}",
+            "--ServerApp.ip=127.0.0.1",
+            "--ServerApp.port_retries=0",
+            f"--ServerApp.root_dir={self.root}",
+            "--IdentityProvider.token=",
+            "--LabApp.expose_app_in_browser=True",
+            f"--LabApp.user_settings_dir={self.state / 'settings'}",
+            f"--LabApp.workspaces_dir={self.state / 'workspaces'}",
+        ]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            options.append("--allow-root")
+        return options
+
+    def _environment(self) -> dict[str, str]:
+        state = self.state
+        return {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "JUPYTER_CONFIG_DIR": str(state / "config"),
+            "JUPYTER_DATA_DIR": str(state / "data"),
+            "JUPYTER_RUNTIME_DIR": str(state / "runtime"),
+            "JUPYTER_PLATFORM_DIRS": "1",
+            "IPYTHONDIR": str(state / "ipython"),
+            **self.env,
+        }
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + START_LIMIT
+        while time.monotonic() < deadline:
+            if self._process is not None and self._process.poll() is not None:
+                break
+            try:
+                with urllib.request.urlopen(f"{self.url}/api", timeout=2):
+                    return
+            except OSError:
+                time.sleep(0.1)
+        log = (self.state / "server.log").read_text("utf-8", "replace")
+        raise RuntimeError(f"JupyterLab did not start:\n{log[-4000:]}")
+
+    def write_notebook(
+        self,
+        name: str,
+        cells: Sequence[str | tuple[str, str]],
+        kernel: str = "agent_kernel",
+    ) -> Path:
+        """A notebook of code cells, or ``("markdown", text)``; ids are ``c0``, ``c1``, …"""
+        made = []
+        for number, cell in enumerate(cells):
+            kind, source = ("code", cell) if isinstance(cell, str) else cell
+            make = new_code_cell if kind == "code" else new_markdown_cell
+            made.append(make(source, id=f"c{number}"))
+        metadata = {"kernelspec": {"name": kernel, "display_name": kernel, "language": "python"}}
+        path = self.root / name
+        nbformat.write(new_notebook(cells=made, metadata=metadata), path)
+        return path
+
+    def read_notebook(self, name: str) -> nbformat.NotebookNode:
+        """The saved file, validated."""
+        notebook = nbformat.read(self.root / name, as_version=4)
+        nbformat.validate(notebook)
+        return notebook
+
+
+class Lab:
+    """One page of JupyterLab, as a person uses it."""
+
+    def __init__(self, page: Page, server: LabServer) -> None:
+        self.page = page
+        self.server = server
+
+    def open(self, name: str, *, idle: bool = True) -> None:
+        """Open a notebook in a fresh workspace; ``idle``: wait until its kernel is."""
+        self.page.goto(f"{self.server.url}/lab/tree/{name}?reset")
+        self.page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=60_000)
+        if idle:
+            self.wait_for_status("Idle")
+
+    def wait_for_status(self, text: str) -> None:
+        """What the status bar says of the kernel ("Idle", "Busy")."""
+        expect(self.page.locator("#jp-main-statusbar")).to_contain_text(text, timeout=60_000)
+
+    @property
+    def notebook(self) -> Locator:
+        """The notebook that is shown."""
+        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+
+    def cell(self, index: int) -> Locator:
+        return self.notebook.locator(".jp-Cell").nth(index)
+
+    def prompt(self, index: int) -> Locator:
+        """The ``[3]:`` beside a cell."""
+        return self.cell(index).locator(".jp-InputPrompt")
+
+    def run(self, index: int) -> None:
+        """Click into a cell and press Shift+Enter."""
+        self.cell(index).locator(".cm-content").click()
+        self.page.keyboard.press("Shift+Enter")
+
+    def type_into(self, index: int, text: str) -> None:
+        """Replace a cell's text by typing."""
+        self.cell(index).locator(".cm-content").click()
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.insert_text(text)
+
+    def save(self) -> None:
+        """Ctrl+S, and wait until Lab says that all is saved."""
+        self.page.keyboard.press("ControlOrMeta+s")
+        expect(self.page.locator(".jp-mod-current.jp-mod-dirty")).to_have_count(0)
+
+    def sources(self) -> list[str]:
+        """The live document's cells, whatever is scrolled into sight."""
+        found: list[str] = self._notebook("shared.cells.map(cell => cell.getSource())")
+        return found
+
+    def cells(self) -> list[dict[str, Any]]:
+        """The live document's cells as nbformat has them."""
+        found: list[dict[str, Any]] = self._notebook("shared.toJSON().cells")
+        return found
+
+    def _notebook(self, expression: str) -> Any:
+        return self.page.evaluate(
+            """expression => {
+              const panel = window.jupyterapp.shell.currentWidget;
+              const shared = panel.content.model.sharedModel;
+              return Function('panel', 'shared', 'return ' + expression)(panel, shared);
+            }""",
+            expression,
+        )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
