@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent_kernel.active_run import ActiveRun
 from agent_kernel.context.text import clean_text
-from agent_kernel.errors import SkillError, StoreError
-from agent_kernel.events import Event, Notice, RunFinished, RunStarted, SkillStarted
+from agent_kernel.errors import SkillError
+from agent_kernel.events import Event, RunFinished, RunStarted, SkillStarted
+from agent_kernel.ledger import Ledger
 from agent_kernel.loop.control import RunControl
-from agent_kernel.loop.conversation import Conversation
-from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.loop.query import query
-from agent_kernel.messages import Message, TextBlock
-from agent_kernel.model_types import ToolSpec
-from agent_kernel.prompt.build import Prompt, build_prompt
+from agent_kernel.messages import TextBlock
+from agent_kernel.prompt.build import Surroundings, look_around
 from agent_kernel.protocols import (
     Approver,
     Clock,
@@ -32,6 +30,7 @@ from agent_kernel.protocols import (
     PermissionGate,
     SessionStore,
 )
+from agent_kernel.run_setup import config_of, ports_of
 from agent_kernel.store.run_log import RunLog
 from agent_kernel.tool_types import ContextModifier, Tool, ToolContext
 from agent_kernel.vocabulary import PermissionMode
@@ -91,16 +90,14 @@ class AgentSession:
         )
         self._lock = threading.RLock()
         self._parts: Parts | None = None
-        self._session_id = session_id
+        self._wanted_id = session_id
+        self._ledger: Ledger | None = None
+        self._around: Surroundings | None = None
         self._mode = mode
         self._model = model
         self._sinks: tuple[EventSink, ...] = tuple(sinks)
         self._logs: list[RunLog] = []
         self._active: ActiveRun | None = None
-        self._conversation: Conversation | None = None
-        self._prompt: Prompt | None = None
-        self._saved = True
-        self._notices: list[Notice] = []
         self._status: ModelStatus | None = None
 
     # -- what it is made of
@@ -116,10 +113,20 @@ class AgentSession:
     @property
     def session_id(self) -> str:
         """Any thread."""
+        return self._book.session_id
+
+    @property
+    def _book(self) -> Ledger:
         with self._lock:
-            if self._session_id is None:
-                self._session_id = self.parts.ids.new("s")
-            return self._session_id
+            if self._ledger is None:
+                parts = self.parts
+                self._ledger = Ledger(
+                    self._wanted_id or parts.ids.new("s"),
+                    parts.store,
+                    clock=parts.clock,
+                    ids=parts.ids,
+                )
+            return self._ledger
 
     @property
     def gate(self) -> PermissionGate:
@@ -194,7 +201,7 @@ class AgentSession:
         model: str | None = None,
         max_turns: int | None = None,
         command: tuple[str, str] | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """One run: stamped events from ``run_started`` to ``run_finished``.
 
         ``command`` (name, arguments) runs a skill as the prompt. ``max_turns`` counts model calls.
@@ -207,7 +214,8 @@ class AgentSession:
             raise ValueError("The prompt is empty.")
         if mode is not None:
             self.parts.check_mode(mode)
-        conversation = self._open_conversation()
+        book = self._book
+        conversation = book.conversation()
         run_id = self.parts.ids.new("run")
         log = RunLog(run_id, session_id=self.session_id, cell_id=cell_id)
         control = RunControl(mode or self.mode)
@@ -242,17 +250,30 @@ class AgentSession:
                 self.gate.apply(ContextModifier(allow=skill[0].allowed_tools))
                 text = f"<command-name>/{command[0]}</command-name>\n{skill[1]}"
             conversation.add_user((TextBlock(text=clean_text(text)),))
-            for notice in self._take_notices():
-                yield notice
-            config = await self._config(context, chosen, max_turns)
-            async for event in query(config, self._ports(), conversation, control):
-                for notice in self._take_notices():
+            if self._around is None:
+                folder = self.settings.user_skills.parent
+                self._around = await look_around(context.cwd, folder, self.parts.clock.now())
+                if self._around.notice:
+                    book.warn("notes_cut", self._around.notice)
+            config = await config_of(
+                self.parts,
+                context,
+                self._around,
+                model=chosen,
+                offline=status.offline,
+                max_turns=max_turns,
+            )
+            ports = ports_of(self.parts, self.session_id)
+            async for event in query(config, ports, conversation, control):
+                for notice in book.take_notices():
                     yield notice
                 yield event
 
         active.start(events)
-        async for event in active.read():
-            yield event
+        # Closed at once when the caller leaves, so that the run does not outlive its reader.
+        async with aclosing(active.read()) as events_told:
+            async for event in events_told:
+                yield event
 
     def tell(self, event: Event) -> None:
         """Add an event to the run that is on, such as a notice of the place it runs in."""
@@ -283,11 +304,11 @@ class AgentSession:
         if self.running is not None:
             raise RuntimeError("A run is on in this session; stop it first.")
         with self._lock:
-            if self._conversation is not None and self._session_id is not None:
-                self.parts.store.close(self._session_id)
-            self._session_id = self.parts.ids.new("s")
-            self._conversation = None
-            self._prompt = None
+            if self._ledger is not None:
+                self._ledger.close()
+            self._wanted_id = None
+            self._ledger = None
+            self._around = None
             self._logs = []
             self._active = None
         self.gate.apply(None)
@@ -308,7 +329,7 @@ class AgentSession:
             pending=active.log.pending() if active is not None and on else (),
             mode=active.control.mode if active is not None and on else self.mode,
             model=self._status or self.parts.likely_status(self.model),
-            saved=self._saved,
+            saved=self._book.saved,
         )
 
     def run_snapshot(self, run_id: str) -> RunSnapshot | None:
@@ -322,8 +343,8 @@ class AgentSession:
         await self.stop()
         if self._parts is not None:
             await self._parts.close()
-            if self._conversation is not None and self._session_id is not None:
-                self._parts.store.close(self._session_id)
+        if self._ledger is not None:
+            self._ledger.close()
 
     # -- inside
 
@@ -336,9 +357,7 @@ class AgentSession:
 
         return resolve_model(model)
 
-    async def _find(
-        self, command: tuple[str, str], context: ToolContext
-    ) -> tuple[Command, str]:
+    async def _find(self, command: tuple[str, str], context: ToolContext) -> tuple[Command, str]:
         name, args = command
         found = await self.commands.find(name)
         if found is None:
@@ -364,84 +383,3 @@ class AgentSession:
             trust=parts.trust,
             set_mode=self.set_mode,
         )
-
-    def _ports(self) -> Ports:
-        parts = self.parts
-        return Ports(
-            client=parts.model_client(),
-            gate=parts.gate,
-            approver=parts.approver,
-            hooks=parts.hooks,
-            clock=parts.clock,
-            ids=parts.ids,
-            blobs=parts.blobs(self.session_id),
-            scrub=parts.scrub,
-            price=parts.price,
-            attachments=parts.attachments,
-        )
-
-    async def _config(
-        self, context: ToolContext, model: str, max_turns: int | None
-    ) -> QueryConfig:
-        parts = self.parts
-        tools = tuple(tool for tool in parts.tools if tool.is_enabled(context))
-        capabilities = await parts.model_client().capabilities(model)
-        if self._prompt is None:
-            offline = self._status is not None and self._status.offline
-            skills = any(tool.name == "Skill" for tool in tools)
-            facts = parts.prompt_facts(model=model, offline=offline, skills=skills)
-            self._prompt = await build_prompt(facts)
-            if self._prompt.notice:
-                self._warn("notes_cut", self._prompt.notice)
-        return QueryConfig(
-            model=model,
-            context=replace(context),
-            tools=tools,
-            specs=tuple(
-                ToolSpec(
-                    name=tool.name, description=tool.prompt(), input_schema=tool.input_schema()
-                )
-                for tool in tools
-            ),
-            system=self._prompt.system,
-            preamble=self._prompt.preamble,
-            max_turns=max_turns if max_turns is not None else parts.settings.max_turns,
-            thinking_budget=parts.settings.thinking_budget if capabilities.thinking else None,
-            images=capabilities.images,
-        )
-
-    def _open_conversation(self) -> Conversation:
-        if self._conversation is None:
-            store = self.parts.store
-            messages: tuple[Message, ...] = ()
-            try:
-                opened = store.open(self.session_id)
-            except StoreError as error:
-                self._unsaved(error)
-            else:
-                messages = opened.messages
-                self._session_id = opened.session_id
-                if opened.notice:
-                    self._warn("session_opened", opened.notice)
-            self._conversation = Conversation(
-                messages, clock=self.parts.clock, ids=self.parts.ids, on_append=self._store
-            )
-        return self._conversation
-
-    def _store(self, message: Message) -> None:
-        try:
-            self.parts.store.append(self.session_id, message)
-        except StoreError as error:
-            self._unsaved(error)
-
-    def _unsaved(self, error: StoreError) -> None:
-        if self._saved:
-            self._saved = False
-            self._warn("not_saved", f"This conversation is not being saved: {error}")
-
-    def _warn(self, code: str, text: str) -> None:
-        self._notices.append(Notice(level="warning", code=code, text=text))
-
-    def _take_notices(self) -> list[Notice]:
-        taken, self._notices = self._notices, []
-        return taken
