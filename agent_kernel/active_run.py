@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 from agent_kernel.events import Event, RunFinished
 from agent_kernel.loop.control import RunControl
@@ -74,7 +74,7 @@ class ActiveRun:
         finally:
             self._queue.put_nowait(None)
 
-    async def read(self) -> AsyncIterator[Event]:
+    async def read(self) -> AsyncGenerator[Event, None]:
         """The recorded events; raises what a programmer's error raised. Leaving it ends the run."""
         try:
             while (event := await self._queue.get()) is not None:

@@ -33,9 +33,13 @@ def run_to_end(session: AgentSession, prompt: str, options: dict[str, Any]) -> R
 
     async def consume() -> RunFinished:
         last: RunFinished | None = None
-        async for event in session.run(prompt, **options):
-            if isinstance(event, RunFinished) and event.agent_id == "main":
-                last = event
+        try:
+            async for event in session.run(prompt, **options):
+                if isinstance(event, RunFinished) and event.agent_id == "main":
+                    last = event
+        finally:
+            # Nobody will close this session; a connection is made again when it is needed.
+            await session.parts.close()
         if last is None:
             raise RuntimeError("The run ended without saying how.")
         return last

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from agent_kernel.errors import SettingsError
 from agent_kernel.events import PermissionRequested
 from agent_kernel.messages import Usage
-from agent_kernel.prompt.build import PromptFacts
 from agent_kernel.protocols import (
     ApprovalAnswer,
     Approver,
@@ -137,7 +136,7 @@ class Parts:
 
     def price(self, model: str, usage: Usage) -> float | None:
         """US dollars for a call; None offline and for models of unknown price."""
-        if self.settings.is_offline and self.given_client is None:
+        if self.settings.is_offline:
             return None
         from agent_kernel.model.prices import cost
 
@@ -147,20 +146,6 @@ class Parts:
         """Raises ``SettingsError`` if policy forbids the mode."""
         if mode == "bypassPermissions" and not self.settings.bypass_allowed:
             raise SettingsError("The mode bypassPermissions is forbidden by policy.")
-
-    def prompt_facts(self, *, model: str, offline: bool, skills: bool) -> PromptFacts:
-        """What the prompt says about this session."""
-        return PromptFacts(
-            cwd=self.cwd,
-            user_folder=self.settings.user_skills.parent,
-            model=model,
-            offline=offline,
-            skills=skills,
-            notebook=self.notebook is not None,
-            kernel=self.namespace is not None,
-            can_ask=self.approver.can_ask(),
-            now=self.clock.now(),
-        )
 
     async def close(self) -> None:
         """Close the connections that the session itself opened."""
@@ -226,9 +211,7 @@ def _attachments() -> tuple[AttachmentSource, ...]:
     return (SkillListing(),)
 
 
-def _store(
-    settings: Settings, scrub: Callable[[str], str], clock: Clock, ids: Ids
-) -> SessionStore:
+def _store(settings: Settings, scrub: Callable[[str], str], clock: Clock, ids: Ids) -> SessionStore:
     from agent_kernel.store.transcript import TranscriptStore
 
     return TranscriptStore(

@@ -181,8 +181,9 @@ def _assistant_blocks(
                 if (text := clean_text(block.text)).strip():
                     blocks.append(block if text == block.text else TextBlock(text=text))
             case ThinkingBlock():
-                # Without a signature it cannot be sent back at all.
-                if block.signature and not repairs.drop_thinking:
+                # Without a signature, or with text that no request can carry, it cannot go back.
+                sendable = block.signature and clean_text(block.thinking) == block.thinking
+                if sendable and not repairs.drop_thinking:
                     blocks.append(block)
             case RedactedThinkingBlock():
                 if not repairs.drop_thinking:

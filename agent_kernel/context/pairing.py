@@ -35,9 +35,7 @@ def pair_tool_results(
                 break
     results: list[UserContent] = [
         found.get(call.id)
-        or ToolResultBlock(
-            tool_use_id=call.id, content=(TextBlock(text=NO_RESULT),), is_error=True
-        )
+        or ToolResultBlock(tool_use_id=call.id, content=(TextBlock(text=NO_RESULT),), is_error=True)
         for call in calls
     ]
     return [*results, *rest]

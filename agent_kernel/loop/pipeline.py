@@ -201,9 +201,7 @@ class Pipeline:
                 behavior="deny", reason=f"The call could not be judged: {_one_line(error)}"
             )
 
-    async def _replace_input(
-        self, call: Call, tool: Tool, raw: dict[str, JsonValue]
-    ) -> str | None:
+    async def _replace_input(self, call: Call, tool: Tool, raw: dict[str, JsonValue]) -> str | None:
         try:
             parsed = tool.parse_input(raw)
         except ToolError as error:
@@ -288,9 +286,7 @@ class Pipeline:
     async def _presentable(self, call: Call, result: ToolResult) -> ToolResult:
         content = await presentable(result.content, self.ports.scrub)
         limit = call.tool.max_result_chars if call.tool else 30_000
-        content = await bounded(
-            content, limit=limit, name=call.block.id, blobs=self.ports.blobs
-        )
+        content = await bounded(content, limit=limit, name=call.block.id, blobs=self.ports.blobs)
         return replace(
             result, content=content, fact=self.ports.scrub(clean_text(result.fact))[:500]
         )

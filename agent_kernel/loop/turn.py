@@ -173,9 +173,7 @@ class Turn:
         self.reply.message_id = self._conversation.unique(message_id, "msg")
         self.reply.model = model
         self.reply.usage = usage
-        self._tell(
-            MessageStarted(message_id=self.reply.message_id, model=model, turn=self._number)
-        )
+        self._tell(MessageStarted(message_id=self.reply.message_id, model=model, turn=self._number))
 
     def _join(self, index: int, text: str) -> str:
         return self._joiners.setdefault(index, SurrogateJoiner()).feed(text)

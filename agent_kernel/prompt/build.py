@@ -14,16 +14,14 @@ from agent_kernel.prompt.text import STATIC, section
 
 @dataclass(frozen=True)
 class PromptFacts:
-    """What the text depends on. ``user_folder`` holds the person's own CLAUDE.md.
+    """What the text depends on; the same facts give the same bytes.
 
     ``notebook``: cells can be read and edited; ``kernel``: code can be run; ``skills``: the Skill
-    tool is there; ``now`` in seconds since the epoch.
+    tool is there; ``can_ask``: somebody can answer an approval.
     """
 
     cwd: Path
-    user_folder: Path
     model: str
-    now: float
     offline: bool = False
     notebook: bool = False
     kernel: bool = False
@@ -32,15 +30,39 @@ class PromptFacts:
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """What is read from the disk once per conversation. ``notice`` is for the person."""
+
+    git: str
+    notes: str
+    date: str
+    notice: str = ""
+
+
+@dataclass(frozen=True)
 class Prompt:
     """``system``: the fixed part, then what depends on this conversation, one block each.
 
-    ``preamble`` is the first user text, a reminder. ``notice`` is for the person.
+    ``preamble`` is the first user text, a reminder.
     """
 
     system: tuple[SystemBlock, ...]
     preamble: str
-    notice: str = ""
+
+
+async def look_around(cwd: Path, user_folder: Path, now: float) -> Surroundings:
+    """Git and the notes for the model, in bounded time.
+
+    ``user_folder`` holds the person's own CLAUDE.md; ``now`` is in seconds since the epoch.
+    """
+    git, notes = await asyncio.gather(
+        git_text(cwd), asyncio.to_thread(read_instructions, cwd, user_folder)
+    )
+    notice = ""
+    if notes.cut:
+        files = ", ".join(str(path) for path in notes.files)
+        notice = f"The project notes ({files}) are long; the model gets the end of them only."
+    return Surroundings(git=git, notes=notes.text, date=date_text(now), notice=notice)
 
 
 def static_text(facts: PromptFacts) -> str:
@@ -50,7 +72,7 @@ def static_text(facts: PromptFacts) -> str:
 
 
 def dynamic_text(facts: PromptFacts, git: str) -> str:
-    """The sections that depend on facts; what changes from day to day comes last."""
+    """The sections that depend on facts."""
     fixed = {
         "skills": facts.skills,
         "results": True,
@@ -67,29 +89,25 @@ def dynamic_text(facts: PromptFacts, git: str) -> str:
     return "\n\n".join(text for text in sections if text)
 
 
-async def build_prompt(facts: PromptFacts) -> Prompt:
-    """Read once per conversation; its bytes stay the same until ``clear`` or ``compact``."""
-    git, notes = await asyncio.gather(
-        git_text(facts.cwd),
-        asyncio.to_thread(read_instructions, facts.cwd, facts.user_folder),
-    )
-    preamble = []
-    if notes.text:
-        preamble.append(
+def preamble_text(around: Surroundings) -> str:
+    """The first user text: notes and date, with the remark that they may not matter."""
+    parts = []
+    if around.notes:
+        parts.append(
             "# claudeMd\n\nNotes that the person and the project left for you. They go before your"
-            f" own habits; follow them where they apply.\n\n{notes.text}"
+            f" own habits; follow them where they apply.\n\n{around.notes}"
         )
-    preamble.append(f"# currentDate\n\nToday's date is {date_text(facts.now)}.")
-    preamble.append("All of this may or may not matter for what the person asks.")
-    notice = ""
-    if notes.cut:
-        files = ", ".join(str(path) for path in notes.files)
-        notice = f"The project notes ({files}) are long; the model gets the end of them only."
+    parts.append(f"# currentDate\n\nToday's date is {around.date}.")
+    parts.append("All of this may or may not matter for what the person asks.")
+    return "\n\n".join(parts)
+
+
+def build_prompt(facts: PromptFacts, around: Surroundings) -> Prompt:
+    """The prompt of a conversation."""
     return Prompt(
         system=(
             SystemBlock(text=static_text(facts), cache=True),
-            SystemBlock(text=dynamic_text(facts, git), cache=True),
+            SystemBlock(text=dynamic_text(facts, around.git), cache=True),
         ),
-        preamble="\n\n".join(preamble),
-        notice=notice,
+        preamble=preamble_text(around),
     )

@@ -79,7 +79,10 @@ async def _git(git: str, cwd: Path, seconds: float, *arguments: str) -> str | No
     options = ("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "--no-optional-locks")
     try:
         process = await asyncio.create_subprocess_exec(
-            git, *options, *arguments, cwd=cwd,
+            git,
+            *options,
+            *arguments,
+            cwd=cwd,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -20,8 +20,9 @@ class ScriptedApprover:
     def __init__(
         self, answers: Sequence[ApprovalAnswer | Decision] = (), *, reachable: bool = True
     ) -> None:
-        self._answers = [a if isinstance(a, ApprovalAnswer) else ApprovalAnswer(decision=a)
-                         for a in answers]
+        self._answers = [
+            a if isinstance(a, ApprovalAnswer) else ApprovalAnswer(decision=a) for a in answers
+        ]
         self._reachable = reachable
         self.asked: list[PermissionRequested] = []
         self.withdrawn = 0

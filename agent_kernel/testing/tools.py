@@ -96,9 +96,7 @@ class FakeTool:
         del input, context
         return Opinion()
 
-    async def rule_targets(
-        self, input: FakeInput, context: ToolContext
-    ) -> tuple[RuleTarget, ...]:
+    async def rule_targets(self, input: FakeInput, context: ToolContext) -> tuple[RuleTarget, ...]:
         del input, context
         return ()
 
@@ -147,18 +145,16 @@ class FakeGate:
     ) -> GateDecision:
         del context, hook
         self.judged.append((tool.name, input.model_dump()))
-        if any(rule.split("(")[0] == tool.name for rule, _ in self.remembered):
+        if any(rule.partition("(")[0] == tool.name for rule, _ in self.remembered):
             return GateDecision(behavior="allow")
         decision = self._decisions.get(tool.name, self._default)
         if isinstance(decision, GateDecision):
             return decision
         return GateDecision(behavior=decision, reason=f"The test says {decision}.")
 
-    async def proves(
-        self, rule: str, tool: Tool, input: BaseModel, context: ToolContext
-    ) -> bool:
+    async def proves(self, rule: str, tool: Tool, input: BaseModel, context: ToolContext) -> bool:
         del input, context
-        return rule.split("(")[0] == tool.name
+        return rule.partition("(")[0] == tool.name
 
     def remember(self, rule: str, destination: RuleDestination) -> None:
         if "!" in rule:

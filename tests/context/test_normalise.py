@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import io
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +12,6 @@ from agent_kernel.context.normalise import (
     CONTINUES,
     EMPTY_MESSAGE,
     EMPTY_RESULT,
-    MAX_IMAGES,
     Repairs,
     after_boundary,
     normalise,
@@ -42,18 +39,16 @@ from agent_kernel.messages import (
 from agent_kernel.model.offline.validate import validate_request
 from agent_kernel.model_types import ApiAssistantMessage, ApiMessage, ApiUserMessage
 
-PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
-)
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 JPEG = base64.b64encode(b"\xff\xd8\xff\xe0" + b"0" * 40).decode()
 
 
-def user(*content: UserContent | str, meta: bool = False, uuid: str = "") -> UserMessage:
+def user(*content: UserContent | str, meta: bool = False, uuid: str = "") -> Message:
     blocks = tuple(TextBlock(text=c) if isinstance(c, str) else c for c in content)
     return UserMessage(uuid=uuid, content=blocks, is_meta=meta)
 
 
-def assistant(*content: AssistantContent | str, id: str = "m", uuid: str = "") -> AssistantMessage:
+def assistant(*content: AssistantContent | str, id: str = "m", uuid: str = "") -> Message:
     blocks = tuple(TextBlock(text=c) if isinstance(c, str) else c for c in content)
     return AssistantMessage(uuid=uuid, message_id=id, content=blocks)
 
@@ -239,31 +234,6 @@ def test_repairs_leave_out_what_an_endpoint_refused() -> None:
     ]
 
 
-def test_images_are_what_their_bytes_say() -> None:
-    lied = ImageBlock(media_type="image/png", data=JPEG)
-    svg = ImageBlock(media_type="image/png", data=base64.b64encode(b"<svg/>").decode())
-    broken = ImageBlock(media_type="image/png", data="not base64!")
-    (message,) = normalise([user(lied, svg, broken)])
-    first, second, third = message.content
-    assert isinstance(first, ImageBlock)
-    assert first.media_type == "image/jpeg"
-    assert isinstance(second, TextBlock)
-    assert isinstance(third, TextBlock)
-
-
-def test_the_oldest_images_beyond_the_limit_become_text() -> None:
-    image = ImageBlock(media_type="image/png", data=PNG)
-    (message,) = normalise([user(*[image] * (MAX_IMAGES + 1))])
-    kinds = [block.type for block in message.content]
-    assert kinds == ["text"] * 20 + ["image"] * (MAX_IMAGES - 19)
-
-
-def test_images_that_are_too_much_together_lose_the_oldest() -> None:
-    big = ImageBlock(media_type="image/png", data=PNG.rstrip("=") + "A" * 3_900_002)
-    (message,) = normalise([user(*[big] * 7)])
-    assert [block.type for block in message.content] == ["text"] * 2 + ["image"] * 5
-
-
 def test_old_names_of_tools_become_their_names() -> None:
     api = normalise(
         [user("go"), assistant(use("a", "FileRead"), use("b", "no such/tool"))],
@@ -275,8 +245,10 @@ def test_old_names_of_tools_become_their_names() -> None:
 
 def test_lone_surrogates_are_replaced_everywhere() -> None:
     messages = [
-        user("a\ud83c"), assistant("b\udc00", use("i", path="c\ud800")), user(result("i", "\udfff")),
-    ]  # fmt: skip
+        user("a\ud83c"),
+        assistant("b\udc00", use("i", path="c\ud800")),
+        user(result("i", "\udfff")),
+    ]
     for message in normalise(messages):
         message.model_dump_json().encode("utf-8")
 
@@ -324,9 +296,9 @@ MESSAGES = st.lists(
             AssistantMessage,
             uuid=UUIDS,
             message_id=st.sampled_from(["m1", "m2"]),
-            content=st.lists(
-                st.builds(TextBlock, text=TEXTS) | USES | THINKING, max_size=4
-            ).map(tuple),
+            content=st.lists(st.builds(TextBlock, text=TEXTS) | USES | THINKING, max_size=4).map(
+                tuple
+            ),
             complete=st.booleans(),
         ),
         st.builds(
@@ -346,7 +318,7 @@ MESSAGES = st.lists(
 @given(MESSAGES)
 def test_any_sequence_becomes_a_valid_request(messages: list[Message]) -> None:
     api = normalise(messages)
-    body = {
+    body: dict[str, Any] = {
         "model": "m",
         "max_tokens": 1000,
         "messages": [_wire(message) for message in api],
@@ -411,38 +383,3 @@ def _check(api: tuple[ApiMessage, ...]) -> None:
         for block in message.content:
             assert not isinstance(block, TextBlock) or block.text.strip()
     assert calls == []
-
-
-@pytest.mark.parametrize("size", [(2400, 1200), (9000, 10), (1, 3000)])
-def test_images_are_scaled_at_intake(size: tuple[int, int]) -> None:
-    from PIL import Image
-
-    from agent_kernel.context.images import intake_image
-
-    out = io.BytesIO()
-    Image.new("RGB", size, "red").save(out, "PNG")
-    block = intake_image(out.getvalue())
-    assert isinstance(block, ImageBlock)
-    with Image.open(io.BytesIO(base64.b64decode(block.data))) as image:
-        assert max(image.size) == 2000
-        assert min(image.size) >= 1
-
-
-def test_an_image_that_fits_keeps_its_bytes() -> None:
-    from PIL import Image
-
-    from agent_kernel.context.images import intake_image
-
-    out = io.BytesIO()
-    Image.new("RGB", (20, 10)).save(out, "JPEG")
-    block = intake_image(out.getvalue())
-    assert isinstance(block, ImageBlock)
-    assert base64.b64decode(block.data) == out.getvalue()
-    assert block.media_type == "image/jpeg"
-
-
-@pytest.mark.parametrize("data", [b"", b"<svg/>", b"BM" + b"0" * 50, b"\x89PNG\r\n\x1a\nbroken"])
-def test_bytes_that_are_no_image_become_a_line(data: bytes) -> None:
-    from agent_kernel.context.images import intake_image
-
-    assert isinstance(intake_image(data), TextBlock)

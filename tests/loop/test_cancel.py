@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent_kernel.events import PermissionRequested, PermissionResolved, ToolFinished
+from agent_kernel.events import (
+    Notice,
+    PermissionRequested,
+    PermissionResolved,
+    TextDelta,
+    ToolFinished,
+)
 from agent_kernel.messages import AssistantMessage, ToolResultBlock, UserMessage
 from agent_kernel.model.scripted import ScriptedServer
 from agent_kernel.testing.approver import ScriptedApprover
@@ -64,8 +70,7 @@ async def test_stop_in_mid_text_keeps_what_was_said(model_server: ScriptedServer
 
     async def shown() -> None:
         await loop.reached("mid")
-        while sum(e.type == "text_delta" for e in loop.events) < 2:
-            await asyncio.sleep(0.005)
+        await loop.told(TextDelta, 2)
 
     await stop_at(loop, "go", shown())
     assert loop.end.end is RunEnd.ABORTED_STREAMING
@@ -100,8 +105,7 @@ async def test_stop_in_mid_stream_after_calls_gives_each_a_result(
     async def ready() -> None:
         await loop.reached("mid")
         await started.wait()
-        while not any(isinstance(e, ToolFinished) for e in loop.events):
-            await asyncio.sleep(0.005)
+        await loop.told(ToolFinished)
 
     await stop_at(loop, "go", ready())
     assert change.calls == []
@@ -152,8 +156,7 @@ async def test_stop_at_an_approval_withdraws_the_question(model_server: Scripted
     loop = Loop(model_server, [FakeTool("W")], gate=FakeGate(default="ask"), approver=approver)
 
     async def asked() -> None:
-        while not any(isinstance(e, PermissionRequested) for e in loop.events):
-            await asyncio.sleep(0.005)
+        await loop.told(PermissionRequested)
 
     await stop_at(loop, "go", asked())
     assert approver.withdrawn == 1
@@ -216,8 +219,7 @@ async def test_stop_while_it_waits_to_try_again(model_server: ScriptedServer) ->
     loop = Loop(model_server, clock=FakeClock(jump=False))
 
     async def waiting() -> None:
-        while not loop.clock.slept:
-            await asyncio.sleep(0.005)
+        await loop.told(Notice)
 
     await stop_at(loop, "go", waiting())
     assert told(loop.events) == ["notice retry", "run_finished aborted_streaming"]

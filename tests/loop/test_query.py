@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from agent_kernel.events import (
     Event,
     Notice,
-    PermissionRequested,
     RunFinished,
     TextDelta,
     ToolFinished,
@@ -18,16 +18,14 @@ from agent_kernel.events import (
 )
 from agent_kernel.messages import AssistantMessage, ToolResultBlock, UserMessage
 from agent_kernel.model.scripted import ScriptedServer
-from agent_kernel.protocols import ApprovalAnswer
-from agent_kernel.testing.approver import ScriptedApprover
 from agent_kernel.testing.tools import FakeGate, FakeInput, FakeTool
-from agent_kernel.tool_types import GateDecision, ToolContext, ToolResult
-from agent_kernel.vocabulary import RuleSuggestion, RunEnd
+from agent_kernel.tool_types import ToolContext
+from agent_kernel.vocabulary import RunEnd
 from tests.support.loop import Loop, result_texts, told
 
 
-def call(tool: str, id: str, **input: Any) -> dict[str, Any]:
-    return {"tool": tool, "id": id, "input": input}
+def call(tool: str, name: str, **input: Any) -> dict[str, Any]:
+    return {"tool": tool, "id": name, "input": input}
 
 
 async def test_a_plain_answer_is_streamed_and_completes(model_server: ScriptedServer) -> None:
@@ -91,8 +89,7 @@ async def test_only_a_tool_that_reads_starts_before_the_reply_has_ended(
 
     async def release() -> None:
         await loop.reached("end")
-        while not any(isinstance(e, ToolFinished) for e in loop.events):
-            await asyncio.sleep(0.005)
+        await loop.told(ToolFinished)
         # r2 also only reads, but it stands behind a change that it might depend on.
         seen.extend(e.tool_use_id for e in loop.events if isinstance(e, ToolStarted))
         model_server.release("end")
@@ -121,7 +118,7 @@ async def test_at_most_ten_concurrent_calls_run_at_once(model_server: ScriptedSe
     loop = Loop(model_server, [FakeTool("P", work, concurrent=True)])
     await loop.run("go")
     assert most == 10
-    assert [id for id, _, _ in result_texts(model_server.requests[1])] == [
+    assert [name for name, _, _ in result_texts(model_server.requests[1])] == [
         f"p{n}" for n in range(14)
     ]
 
@@ -144,160 +141,6 @@ async def test_a_call_that_is_not_concurrency_safe_runs_alone(model_server: Scri
     assert together == [["s1"], ["s1", "s2"], ["x"], ["s3"]]
 
 
-async def test_a_denied_call_gives_the_model_a_refusal_and_the_turn_goes_on(
-    model_server: ScriptedServer,
-) -> None:
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1", path="x")], "I see."]}])
-    tool = FakeTool("W")
-    answer = ApprovalAnswer(decision="deny", reason="not that file")
-    loop = Loop(
-        model_server, [tool], gate=FakeGate(default="ask"), approver=ScriptedApprover([answer])
-    )
-    await loop.run("go")
-    assert told(loop.events)[4:9] == [
-        "tool_started w1",
-        "permission_requested w1",
-        "permission_resolved w1 deny",
-        "tool_finished w1 denied",
-        "message_started",
-    ]
-    ((_, text, is_error),) = result_texts(model_server.requests[1])
-    assert is_error
-    assert "not that file" in text
-    assert tool.calls == []
-    assert loop.end.end is RunEnd.COMPLETED
-
-
-async def test_deny_and_stop_ends_the_run_and_the_next_prompt_is_accepted(
-    model_server: ScriptedServer,
-) -> None:
-    calls = [call("W", "w1"), call("W", "w2")]
-    rules = [{"contains": "go", "steps": [calls]}, {"contains": "again", "reply": "Here I am."}]
-    model_server.script(rules)
-    loop = Loop(
-        model_server,
-        [FakeTool("W")],
-        gate=FakeGate(default="ask"),
-        approver=ScriptedApprover(["deny_stop"]),
-    )
-    await loop.run("go")
-    assert loop.end.end is RunEnd.ABORTED_TOOLS
-    assert told(loop.events)[-3:] == [
-        "tool_started w2",
-        "tool_finished w2 cancelled",
-        "run_finished aborted_tools",
-    ]
-    await loop.run("again")
-    assert loop.end.text == "Here I am."
-
-
-async def test_an_allowed_call_runs_and_the_rule_is_remembered(
-    model_server: ScriptedServer,
-) -> None:
-    steps = [[call("W", "w1")], [call("W", "w2")], "Done."]
-    model_server.script([{"contains": "go", "steps": steps}])
-    decision = GateDecision(
-        behavior="ask", reason="no rule", suggestions=(RuleSuggestion(rule="W(x)"),)
-    )
-    gate, tool = FakeGate({"W": decision}), FakeTool("W")
-    approver = ScriptedApprover(["allow_session"])
-    loop = Loop(model_server, [tool], gate=gate, approver=approver)
-    await loop.run("go")
-    assert gate.remembered == [("W(x)", "session")]
-    assert len(approver.asked) == 1
-    assert len(tool.calls) == 2
-
-
-async def test_a_rule_that_cannot_be_saved_allows_once_and_says_so(
-    model_server: ScriptedServer,
-) -> None:
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1")], "Done."]}])
-    answer = ApprovalAnswer(decision="allow_always", rule="W(!)", destination="user")
-    tool = FakeTool("W")
-    loop = Loop(
-        model_server, [tool], gate=FakeGate(default="ask"), approver=ScriptedApprover([answer])
-    )
-    await loop.run("go")
-    assert [e.code for e in loop.events if isinstance(e, Notice)] == ["rule_not_saved"]
-    assert len(tool.calls) == 1
-
-
-async def test_input_changed_by_the_person_is_validated_judged_again_and_used(
-    model_server: ScriptedServer,
-) -> None:
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1", n=1)], "Done."]}])
-    gate, tool = FakeGate(default="ask"), FakeTool("W")
-    answer = ApprovalAnswer(decision="allow_once", updated_input={"n": 2})
-    loop = Loop(model_server, [tool], gate=gate, approver=ScriptedApprover([answer]))
-    await loop.run("go")
-    assert gate.judged == [("W", {"n": 1}), ("W", {"n": 2})]
-    assert tool.calls == [{"n": 2}]
-
-
-async def test_changed_input_that_is_not_valid_does_not_run(model_server: ScriptedServer) -> None:
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1")], "Done."]}])
-    tool = FakeTool("W")
-    answer = ApprovalAnswer(decision="allow_once", updated_input={"refuse": 1})
-    loop = Loop(
-        model_server, [tool], gate=FakeGate(default="ask"), approver=ScriptedApprover([answer])
-    )
-    await loop.run("go")
-    assert tool.calls == []
-    ((_, text, is_error),) = result_texts(model_server.requests[1])
-    assert is_error
-    assert "no field named refuse" in text
-
-
-async def test_with_nobody_to_ask_the_refusal_names_what_would_allow_it(
-    model_server: ScriptedServer,
-) -> None:
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1")], "Done."]}])
-    decision = GateDecision(behavior="ask", reason="No rule allows W.", hint="Allow `W`.")
-    loop = Loop(
-        model_server,
-        [FakeTool("W")],
-        gate=FakeGate({"W": decision}),
-        approver=ScriptedApprover(reachable=False),
-    )
-    await loop.run("go")
-    assert not any(isinstance(e, PermissionRequested) for e in loop.events)
-    ((_, text, _),) = result_texts(model_server.requests[1])
-    assert text == "No rule allows W. Nobody can be asked here. Allow `W`."
-
-
-@pytest.mark.parametrize(
-    ("part", "says"),
-    [
-        ({"tool": "Nope", "id": "t1", "input": {}}, "There is no tool named 'Nope'"),
-        ({"tool": "W", "id": "t1", "input": {"refuse": 1}}, "no field named refuse"),
-        ({"tool": "W", "id": "t1", "raw_input": '{"path": "a'}, "not a JSON object"),
-        ({"tool": "W", "id": "t1", "raw_input": "[1]"}, "not a JSON object"),
-    ],
-)
-async def test_a_call_that_cannot_run_gets_an_error_that_teaches(
-    model_server: ScriptedServer, part: dict[str, Any], says: str
-) -> None:
-    model_server.script([{"contains": "go", "steps": [[part], "I see."]}])
-    tool = FakeTool("W")
-    loop = Loop(model_server, [tool])
-    await loop.run("go")
-    ((id, text, is_error),) = result_texts(model_server.requests[1])
-    assert (id, is_error) == ("t1", True)
-    assert says in text
-    assert tool.calls == []
-    assert loop.end.end is RunEnd.COMPLETED
-
-
-async def test_a_tool_that_raises_is_an_error_result(model_server: ScriptedServer) -> None:
-    async def broken(input: FakeInput, context: ToolContext) -> str:
-        raise KeyError("x")
-
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1")], "I see."]}])
-    loop = Loop(model_server, [FakeTool("W", broken)])
-    await loop.run("go")
-    assert result_texts(model_server.requests[1]) == [("w1", "W failed: KeyError: 'x'", True)]
-
-
 async def test_max_turns_ends_the_run_after_the_results_and_the_conversation_goes_on(
     model_server: ScriptedServer,
 ) -> None:
@@ -309,8 +152,7 @@ async def test_max_turns_ends_the_run_after_the_results_and_the_conversation_goe
     )
     loop = Loop(model_server, [FakeTool("W")])
     await loop.run("go", max_turns=2)
-    assert loop.end.end is RunEnd.MAX_TURNS
-    assert loop.end.turns == 2
+    assert (loop.end.end, loop.end.turns) == (RunEnd.MAX_TURNS, 2)
     notice = next(e for e in loop.events if isinstance(e, Notice))
     assert notice.text == "Stopped after 2 of at most 2 turns."
     assert len(model_server.requests) == 2
@@ -332,7 +174,7 @@ async def test_a_reply_cut_by_the_output_limit_runs_none_of_its_tools(
     await loop.run("go")
     assert write.calls == []
     results = result_texts(model_server.requests[1])
-    assert [id for id, _, _ in results] == ["r1", "w1", "w2"]
+    assert [name for name, _, _ in results] == ["r1", "w1", "w2"]
     assert all(error and "smaller parts" in text for _, text, error in results)
     assert loop.end.text == "Smaller then."
 
@@ -393,73 +235,15 @@ async def test_text_queued_while_the_last_reply_streams_is_a_follow_up(
 
 async def test_a_refusal_withdraws_the_turn(model_server: ScriptedServer) -> None:
     refusal = {"blocks": [{"text": "Well,"}], "stop_reason": "refusal"}
-    model_server.script([{"contains": "go", "steps": [refusal]}, {"contains": "hi", "reply": "Hi."}])
+    model_server.script(
+        [{"contains": "go", "steps": [refusal]}, {"contains": "hi", "reply": "Hi."}]
+    )
     loop = Loop(model_server)
     await loop.run("go")
     assert told(loop.events)[-2:] == ["tombstone", "run_finished refused"]
     assert not any(isinstance(m, AssistantMessage) for m in loop.messages)
     await loop.run("hi")
     assert loop.end.end is RunEnd.COMPLETED
-
-
-async def test_extra_messages_of_a_result_follow_the_results(model_server: ScriptedServer) -> None:
-    from agent_kernel.messages import TextBlock
-
-    async def skill(input: FakeInput, context: ToolContext) -> ToolResult:
-        text = TextBlock(text="<command-name>/x</command-name>\nDo it.")
-        extra = UserMessage(uuid="", content=(text,), is_meta=True)
-        return ToolResult((TextBlock(text="ok"),), extra_messages=(extra,))
-
-    model_server.script([{"contains": "go", "steps": [[call("Skill", "k1")], "Did it."]},
-                         {"contains": "command-name", "reply": "Did it."}])  # fmt: skip
-    loop = Loop(model_server, [FakeTool("Skill", skill)])
-    await loop.run("go")
-    content = model_server.requests[1]["messages"][-1]["content"]
-    assert content[0]["type"] == "tool_result"
-    assert content[1]["text"].startswith("<command-name>/x")
-
-
-async def test_a_big_result_goes_to_a_file_and_its_head_stays(
-    model_server: ScriptedServer,
-) -> None:
-    async def big(input: FakeInput, context: ToolContext) -> str:
-        return "x" * 5_000
-
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1")], "I see."]}])
-    loop = Loop(model_server, [FakeTool("W", big, max_result_chars=3_000)])
-    await loop.run("go")
-    ((_, text, _),) = result_texts(model_server.requests[1])
-    assert text.startswith("x" * 2_000 + "\n")
-    assert "/blobs/w1.txt" in text
-    assert loop.blobs.kept["w1.txt"] == b"x" * 5_000
-
-
-async def test_secrets_and_broken_characters_never_leave_a_result(
-    model_server: ScriptedServer,
-) -> None:
-    async def leak(input: FakeInput, context: ToolContext) -> str:
-        return "key hunter2 and \ud83c."
-
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1")], "I see."]}])
-    loop = Loop(
-        model_server, [FakeTool("W", leak)], scrub=lambda text: text.replace("hunter2", "[gone]")
-    )
-    await loop.run("go")
-    assert result_texts(model_server.requests[1]) == [("w1", "key [gone] and \ufffd.", False)]
-    assert "hunter2" not in "".join(e.model_dump_json() for e in loop.events)
-
-
-@pytest.mark.parametrize("output", ["", "\n", "   "])
-async def test_an_empty_result_becomes_a_placeholder(
-    model_server: ScriptedServer, output: str
-) -> None:
-    async def nothing(input: FakeInput, context: ToolContext) -> str:
-        return output
-
-    model_server.script([{"contains": "go", "steps": [[call("W", "w1")], "I see."]}])
-    loop = Loop(model_server, [FakeTool("W", nothing)])
-    await loop.run("go")
-    assert result_texts(model_server.requests[1]) == [("w1", "(no output)", False)]
 
 
 async def test_the_head_of_the_request_does_not_change_from_turn_to_turn(
@@ -471,7 +255,7 @@ async def test_the_head_of_the_request_does_not_change_from_turn_to_turn(
     await loop.run("go")
     await loop.run("then")
     bodies = [_without_marks(body) for body in model_server.requests]
-    for before, after in zip(bodies, bodies[1:], strict=False):
+    for before, after in pairwise(bodies):
         assert after["system"] == before["system"]
         assert after["tools"] == before["tools"]
         assert after["messages"][: len(before["messages"])] == before["messages"]
@@ -512,7 +296,7 @@ async def test_leaving_the_stream_early_ends_the_run_in_order(
 
     def leave(event: Event) -> None:
         if isinstance(event, TextDelta):
-            raise LookupError("the reader goes away")
+            raise LookupError("the reader goes away")  # noqa: TRY004
 
     with pytest.raises(LookupError):
         await loop.run("go", on=leave)

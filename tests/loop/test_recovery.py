@@ -112,7 +112,9 @@ async def test_a_failure_that_stays_ends_the_run_at_once(
 async def test_thinking_that_is_refused_is_left_out_and_the_request_sent_again(
     model_server: ScriptedServer,
 ) -> None:
-    message = "messages.1.content.0: `thinking` blocks in the latest assistant message cannot be modified"  # noqa: E501
+    message = (
+        "messages.1.content.0: `thinking` blocks in the latest assistant message cannot be modified"
+    )
     steps = [
         [{"thinking": "Hm."}, call("W", "w1")],
         {"fault": {"status": 400, "message": message}, "blocks": [{"text": "Done."}]},

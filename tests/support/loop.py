@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent_kernel.events import Event, RunFinished
+from agent_kernel.events import BaseEvent, Event, RunFinished
 from agent_kernel.hooks.null import NullHooks
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.conversation import Conversation
@@ -108,6 +108,11 @@ class Loop:
         assert isinstance(last, RunFinished), last
         return last
 
+    async def told(self, kind: type[BaseEvent], count: int = 1) -> None:
+        """Wait until the run that is on has told so many events of a kind."""
+        while sum(isinstance(e, kind) for e in self.events) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+
     async def reached(self, gate: str) -> None:
         """Wait until a reply of the server waits at the gate."""
         await asyncio.to_thread(self.server.reached, gate)
@@ -122,7 +127,9 @@ def told(events: Sequence[Event]) -> list[str]:
             value = getattr(event, name, None)
             if value:
                 word += f" {value}"
-        if not (words and word == words[-1] and word.startswith(("text_d", "thinking_d", "tool_i"))):
+        if not (
+            words and word == words[-1] and word.startswith(("text_d", "thinking_d", "tool_i"))
+        ):
             words.append(word)
     return words
 
