@@ -139,13 +139,13 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
         kind = input.cell_type or "code"
         edit = EditOp(op="insert", after=anchor, source=input.new_source, cell_type=kind)
         (made,) = await notebook.edit([edit], run_id=context.run_id)
-        if made.hash is not None and made.hash != source_hash(_lf(input.new_source)):
+        if made.hash != source_hash(_lf(input.new_source)):
             raise ToolError(f"Cell `{made.id}` does not hold what was written. Read it again.")
         _last_made(context)[state.path] = made.id
         context.read_state.remember(made_key(state.path, made.id), "made")
-        context.read_state.remember(
-            cell_key(state.path, made.id), made.hash or source_hash(_lf(input.new_source))
-        )
+        context.read_state.remember(cell_key(state.path, made.id), made.hash)
+        if made.index is not None:
+            context.run_notes.setdefault("cell_labels", {})[made.id] = f"cell {made.index + 1}"
         where = _below(anchor, state)
         change = CellChange(
             cell_id=made.id,
@@ -190,7 +190,7 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
             raise
         where = label(cell, state)
         new = _new_source(input, cell)
-        if replacing and done.hash is not None and done.hash != source_hash(_lf(new)):
+        if replacing and done.hash != source_hash(_lf(new)):
             raise ToolError(f"Cell `{cell.id}` does not hold what was written. Read it again.")
         change = CellChange(
             cell_id=done.id,
@@ -200,7 +200,7 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
             source_head=first_line(new if replacing else cell.source),
         )
         if replacing:
-            context.read_state.remember(cell_key(state.path, done.id), done.hash or "")
+            context.read_state.remember(cell_key(state.path, done.id), source_hash(_lf(new)))
             fact = lines_fact(*changed_lines(cell.source, new))
             text = f"Replaced cell `{done.id}` {where}: {fact}; it begins {first_line(new)!r}."
         else:

@@ -9,6 +9,7 @@ from pydantic import Field
 from agent_kernel.errors import ToolError
 from agent_kernel.events import ToolProgress
 from agent_kernel.messages import ResultContent, TextBlock
+from agent_kernel.notebook.render import join_texts
 from agent_kernel.tool_types import ToolContext, ToolDisplay, ToolResult
 from agent_kernel.tools.base import BaseTool, ToolInput
 from agent_kernel.tools.outputs import fact_of, shown
@@ -73,7 +74,7 @@ class Python(BaseTool[PythonInput]):
         if run.status == "ok" and not run.outputs:
             fact = "no output"
         return ToolResult(
-            tuple(content),
+            tuple(join_texts(content)),
             is_error=run.status != "ok",
             fact=fact,
             preview=CodePreview(code=input.code),

@@ -10,6 +10,7 @@ from agent_kernel.errors import CellChanged, ToolError
 from agent_kernel.events import NotebookChanged
 from agent_kernel.messages import ResultContent, TextBlock
 from agent_kernel.notebook.cells import find_cell, first_line
+from agent_kernel.notebook.render import join_texts
 from agent_kernel.protocols import Notebook, NotebookState
 from agent_kernel.tool_types import ToolContext, ToolDisplay, ToolResult
 from agent_kernel.tools.base import BaseTool, ToolInput
@@ -109,7 +110,7 @@ class RunCell(BaseTool[RunCellInput]):
         if run.status == "ok" and not run.outputs:
             fact = "no output"
         return ToolResult(
-            tuple(content),
+            tuple(join_texts(content)),
             is_error=run.status != "ok",
             fact=f"{number} {fact}".strip(),
             preview=CellPreview(
