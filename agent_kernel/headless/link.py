@@ -53,7 +53,7 @@ class KernelLink:
         on_comm_open: Callable[[str, Message], None] | None = None,
     ) -> None:
         self._client = client
-        self._on_input = on_input
+        self.on_input = on_input
         self._on_comm_open = on_comm_open
         self._executions: dict[str, _Execution] = {}
         self._controls: dict[str, asyncio.Future[Message]] = {}
@@ -95,7 +95,7 @@ class KernelLink:
             "silent": False,
             "store_history": store_history,
             "user_expressions": {},
-            "allow_stdin": self._on_input is not None,
+            "allow_stdin": self.on_input is not None,
             "stop_on_error": True,
         }
         message = self._message("execute_request", content, metadata, subshell_id)
@@ -226,10 +226,10 @@ class KernelLink:
             self._tasks.append(asyncio.create_task(self._answer_input(message)))
 
     async def _answer_input(self, message: Message) -> None:
-        if self._on_input is None:
+        if self.on_input is None:
             return
         content = message["content"]
-        text = await self._on_input(content["prompt"], bool(content.get("password")))
+        text = await self.on_input(content["prompt"], bool(content.get("password")))
         reply = self._client.session.msg("input_reply", {"value": text}, parent=message)
         self._client.stdin_channel.send(reply)
 
