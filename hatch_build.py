@@ -1,4 +1,4 @@
-"""Add the built JupyterLab extension to the wheel's shared data, if there is one.
+"""Add the tour to the wheel, and the built JupyterLab extension to its shared data.
 
 Hatch refuses a wheel whose ``shared-data`` names a missing path. A Python-only install
 (``SKIP_JUPYTER_BUILDER=1``, no node) has no built extension, so the path is added here,
@@ -26,6 +26,10 @@ class SharedDataHook(BuildHookInterface[Any]):
         A skipped build leaves an extension that lies there out as well: ``make`` links it, and
         an installed copy would be written, and later uninstalled, through that link.
         """
+        if version != "editable":
+            # A checkout has the tour beside the package; an installation gets it inside.
+            for name in ("tour.ipynb", "flats.csv", ".claude"):
+                build_data["force_include"][f"notebooks/{name}"] = f"agent_kernel/notebooks/{name}"
         if os.environ.get("SKIP_JUPYTER_BUILDER"):
             return
         if not Path(self.root, BUILT, "package.json").is_file():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import no_var_expand
 
 from agent_kernel.jupyter import transform
 
@@ -18,16 +19,19 @@ class Recorder:
     """A shell whose two magics only note what they were given."""
 
     def __init__(self) -> None:
-        self.shell = InteractiveShell()
+        self.shell: Any = InteractiveShell()  # type: ignore[no-untyped-call]
         self.calls: list[Call] = []
         for name in transform.NAMES:
-
-            @no_var_expand
-            def magic(line: str, cell: str | None = None, name: str = name) -> None:
-                self.calls.append((name, line, cell))
-
+            magic = self.magic(name)
+            magic._ipython_magic_no_var_expand = True  # what ``no_var_expand`` sets
             self.shell.register_magic_function(magic, magic_kind="line_cell", magic_name=name)
         transform.install(self.shell)
+
+    def magic(self, name: str) -> Any:
+        def magic(line: str, cell: str | None = None) -> None:
+            self.calls.append((name, line, cell))
+
+        return magic
 
     def run(self, source: str) -> list[Call]:
         self.calls.clear()
@@ -89,14 +93,15 @@ def test_asking_for_help_on_the_magic_itself_is_left_to_ipython(
 )
 def test_ordinary_code_runs_as_before(recorder: Recorder, source: str) -> None:
     assert recorder.run(source) == []
-    plain, ours = TransformerManager(), recorder.shell.input_transformer_manager
+    plain: Any = TransformerManager()  # type: ignore[no-untyped-call]
+    ours = recorder.shell.input_transformer_manager
     assert ours.transform_cell(source) == plain.transform_cell(source)
 
 
 @given(st.text(alphabet=st.sampled_from("ab ?'\"([{}$\\#%!é\t"), min_size=1, max_size=20))
 def test_any_question_of_one_line_reaches_the_magic(text: str) -> None:
     words = f"{text.strip()}?".strip()
-    manager = TransformerManager()
+    manager: Any = TransformerManager()  # type: ignore[no-untyped-call]
 
     class Shell:
         input_transformer_manager = manager

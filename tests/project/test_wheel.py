@@ -38,6 +38,8 @@ def test_a_python_only_wheel_has_kernelspec_and_scripts(
     names = _names(root, tmp_path, SKIP_JUPYTER_BUILDER="1")
     assert f"{data}/kernels/agent_kernel/kernel.json" in names
     assert "agent_kernel/py.typed" in names
+    tour = {"tour.ipynb", "flats.csv", ".claude/skills/column-report/SKILL.md"}
+    assert {f"agent_kernel/notebooks/{name}" for name in tour} <= names
     assert not any("share/jupyter/labextensions" in name for name in names)
 
 
