@@ -14,7 +14,8 @@ export const NOTHING: Parsed = { text: '', blocks: [] };
 const options = new Marked({ gfm: true, breaks: false }).defaults;
 
 /** Parse `text`; where it continues `before`, only from the last block on. */
-export function parse(text: string, before: Parsed = NOTHING): Parsed {
+export function parse(source: string, before: Parsed = NOTHING): Parsed {
+  const text = source.includes('\r') ? source.replace(/\r\n?/g, '\n') : source;
   if (text === before.text) {
     return before;
   }
@@ -40,7 +41,7 @@ function hasDefinition(blocks: readonly MarkedToken[]): boolean {
 function lex(source: string): readonly MarkedToken[] {
   try {
     const blocks = new Lexer(options).lex(source) as MarkedToken[];
-    // Lengths are counted on `raw`; the lexer turns carriage returns and tabs into others.
+    // Where the next parse starts is counted on `raw`, so that has to be the whole source.
     const length = blocks.reduce((sum, block) => sum + block.raw.length, 0);
     return length === source.length ? blocks : blocks.length > 0 ? whole(source, blocks) : plain(source);
   } catch {
