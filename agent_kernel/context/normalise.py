@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from agent_kernel.context.image_limits import limit_images
 from agent_kernel.context.images import checked_image, image_digest
 from agent_kernel.context.pairing import pair_tool_results
 from agent_kernel.context.text import REMINDER_OPEN, clean_object, clean_text, reminder
@@ -29,15 +30,12 @@ from agent_kernel.messages import (
 )
 from agent_kernel.model_types import ApiAssistantMessage, ApiMessage, ApiUserMessage
 
-MAX_IMAGES = 100
-"""Images one request may carry; the oldest beyond it become text, in steps of 20."""
-
-MAX_IMAGE_CHARS = 20_000_000
-"""Base64 of all images of one request; the API takes 32 MB in all."""
-
 EMPTY_RESULT = "(no output)"
 EMPTY_MESSAGE = "(empty message)"
 CONTINUES = "(The conversation goes on from here.)"
+
+
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass
@@ -98,7 +96,7 @@ def normalise(
     if not items or isinstance(items[0], _Assistant):
         items.insert(0, _User([]))
     api = _paired(items)
-    return _limit_images(api)
+    return limit_images(api)
 
 
 def _convert(
@@ -132,13 +130,10 @@ def _user_blocks(
     for block in content:
         if isinstance(block, ToolResultBlock):
             inner = _result_blocks(block.content, repairs, no_images, error=block.is_error)
-            blocks.append(
-                ToolResultBlock(
-                    tool_use_id=_api_id(block.tool_use_id),
-                    content=inner,
-                    is_error=block.is_error,
-                )
-            )
+            name = _api_id(block.tool_use_id)
+            if name != block.tool_use_id or not _same(inner, block.content):
+                block = block.model_copy(update={"tool_use_id": name, "content": inner})  # noqa: PLW2901
+            blocks.append(block)
         else:
             blocks.extend(_plain_blocks((block,), repairs, no_images))
     return blocks
@@ -189,22 +184,27 @@ def _assistant_blocks(
                 if not repairs.drop_thinking:
                     blocks.append(block)
             case ToolUseBlock():
-                blocks.append(
-                    ToolUseBlock(
-                        id=_api_id(block.id),
-                        name=_api_name(canonical(block.name)),
-                        input=clean_object(block.input),
-                    )
-                )
+                fields = {
+                    "id": _api_id(block.id),
+                    "name": _api_name(canonical(block.name)),
+                    "input": clean_object(block.input),
+                }
+                same = all(getattr(block, key) == value for key, value in fields.items())
+                blocks.append(block if same else block.model_copy(update=fields))
     return blocks
 
 
+def _same(one: Sequence[object], other: Sequence[object]) -> bool:
+    """By identity: cleaning returns what needs none as it is."""
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
 def _api_id(name: str) -> str:
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name) or "call"
+    return _ODD.sub("_", name) or "call"
 
 
 def _api_name(name: str) -> str:
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unknown"
+    return _ODD.sub("_", name)[:64] or "unknown"
 
 
 def _merge(items: list[_Item]) -> list[_Item]:
@@ -231,7 +231,9 @@ def _has_substance(item: _Assistant) -> bool:
     while item.content and isinstance(item.content[-1], ThinkingBlock | RedactedThinkingBlock):
         item.content.pop()
     if item.content and isinstance(last := item.content[-1], TextBlock):
-        item.content[-1] = TextBlock(text=last.text.rstrip())
+        text = last.text.rstrip()
+        if text != last.text:
+            item.content[-1] = TextBlock(text=text)
     return bool(item.content)
 
 
@@ -295,52 +297,3 @@ def _is_reminder(block: UserContent) -> bool:
 
 def _empty(first: bool) -> tuple[UserContent, ...]:
     return (TextBlock(text=CONTINUES if first else EMPTY_MESSAGE),)
-
-
-def _limit_images(messages: tuple[ApiMessage, ...]) -> tuple[ApiMessage, ...]:
-    sizes = [size for m in messages if isinstance(m, ApiUserMessage) for size in _sizes(m.content)]
-    drop = 0
-    if len(sizes) > MAX_IMAGES:
-        # In steps, so that not every further image changes the head of the request.
-        drop = -(-(len(sizes) - MAX_IMAGES) // 20) * 20
-    while sum(sizes[drop:]) > MAX_IMAGE_CHARS:
-        drop += 1
-    if not drop:
-        return messages
-    out: list[ApiMessage] = []
-    for message in messages:
-        if isinstance(message, ApiUserMessage) and drop:
-            content, drop = _drop_images(message.content, drop)
-            message = ApiUserMessage(content=content)  # noqa: PLW2901
-        out.append(message)
-    return tuple(out)
-
-
-def _sizes(content: Iterable[UserContent]) -> Iterator[int]:
-    """Base64 characters of each image, in order."""
-    for block in content:
-        if isinstance(block, ImageBlock):
-            yield len(block.data)
-        elif isinstance(block, ToolResultBlock):
-            yield from (len(inner.data) for inner in block.content if isinstance(inner, ImageBlock))
-
-
-def _drop_images(
-    content: tuple[UserContent, ...], drop: int
-) -> tuple[tuple[UserContent, ...], int]:
-    marker = TextBlock(text="[an earlier image, left out to keep the request small]")
-    out: list[UserContent] = []
-    for block in content:
-        if isinstance(block, ImageBlock) and drop:
-            out.append(marker)
-            drop -= 1
-        elif isinstance(block, ToolResultBlock):
-            inner: list[ResultContent] = []
-            for part in block.content:
-                replace = isinstance(part, ImageBlock) and drop > 0
-                inner.append(marker if replace else part)
-                drop -= replace
-            out.append(block.model_copy(update={"content": tuple(inner)}))
-        else:
-            out.append(block)
-    return tuple(out), drop

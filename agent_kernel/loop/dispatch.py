@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
-from agent_kernel.loop.pipeline import INTERRUPTED, Call, Pipeline, StoppedByPerson
+from agent_kernel.loop.call import INTERRUPTED, Call, StoppedByPerson
+from agent_kernel.loop.pipeline import Pipeline
 from agent_kernel.loop.results import MESSAGE_CHARS, bounded, text_size
 from agent_kernel.messages import Message, ToolResultBlock, ToolUseBlock
 from agent_kernel.protocols import ReadState

@@ -16,10 +16,11 @@ from agent_kernel.events import (
     Tombstone,
     UsageReported,
 )
+from agent_kernel.loop.call import StoppedByPerson
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.conversation import Conversation
 from agent_kernel.loop.dispatch import Dispatch
-from agent_kernel.loop.pipeline import Pipeline, StoppedByPerson
+from agent_kernel.loop.pipeline import Pipeline
 from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.loop.recovery import MAX_CONTINUATIONS, Recovery, RetryPolicy
 from agent_kernel.loop.turn import Reply, Turn

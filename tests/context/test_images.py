@@ -7,8 +7,8 @@ import io
 
 import pytest
 
+from agent_kernel.context.image_limits import MAX_IMAGES
 from agent_kernel.context.normalise import (
-    MAX_IMAGES,
     normalise,
 )
 from agent_kernel.messages import (

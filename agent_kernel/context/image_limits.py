@@ -1,0 +1,70 @@
+"""How many images one request may carry, and how large they may be together (CASES 68)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from agent_kernel.messages import (
+    ImageBlock,
+    ResultContent,
+    TextBlock,
+    ToolResultBlock,
+    UserContent,
+)
+from agent_kernel.model_types import ApiMessage, ApiUserMessage
+
+MAX_IMAGES = 100
+"""Images one request may carry; the oldest beyond it become text, in steps of 20."""
+
+MAX_IMAGE_CHARS = 20_000_000
+"""Base64 of all images of one request; the API takes 32 MB in all."""
+
+
+def limit_images(messages: tuple[ApiMessage, ...]) -> tuple[ApiMessage, ...]:
+    """The oldest images beyond the limits become a line of text."""
+    sizes = [size for m in messages if isinstance(m, ApiUserMessage) for size in _sizes(m.content)]
+    drop = 0
+    if len(sizes) > MAX_IMAGES:
+        # In steps, so that not every further image changes the head of the request.
+        drop = -(-(len(sizes) - MAX_IMAGES) // 20) * 20
+    while sum(sizes[drop:]) > MAX_IMAGE_CHARS:
+        drop += 1
+    if not drop:
+        return messages
+    out: list[ApiMessage] = []
+    for message in messages:
+        if isinstance(message, ApiUserMessage) and drop:
+            content, drop = _drop_images(message.content, drop)
+            message = ApiUserMessage(content=content)  # noqa: PLW2901
+        out.append(message)
+    return tuple(out)
+
+
+def _sizes(content: Iterable[UserContent]) -> Iterator[int]:
+    """Base64 characters of each image, in order."""
+    for block in content:
+        if isinstance(block, ImageBlock):
+            yield len(block.data)
+        elif isinstance(block, ToolResultBlock):
+            yield from (len(inner.data) for inner in block.content if isinstance(inner, ImageBlock))
+
+
+def _drop_images(
+    content: tuple[UserContent, ...], drop: int
+) -> tuple[tuple[UserContent, ...], int]:
+    marker = TextBlock(text="[an earlier image, left out to keep the request small]")
+    out: list[UserContent] = []
+    for block in content:
+        if isinstance(block, ImageBlock) and drop:
+            out.append(marker)
+            drop -= 1
+        elif isinstance(block, ToolResultBlock):
+            inner: list[ResultContent] = []
+            for part in block.content:
+                replace = isinstance(part, ImageBlock) and drop > 0
+                inner.append(marker if replace else part)
+                drop -= replace
+            out.append(block.model_copy(update={"content": tuple(inner)}))
+        else:
+            out.append(block)
+    return tuple(out), drop

@@ -1,0 +1,165 @@
+"""May a call run? Hooks, the gate, and a person where the gate says so (SPEC A3, A4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
+
+from agent_kernel.errors import AgentKernelError, SettingsError, ToolError
+from agent_kernel.events import Event, Notice, PermissionRequested, PermissionResolved
+from agent_kernel.loop.call import (
+    Call,
+    StoppedByPerson,
+    display_of,
+    one_line,
+    payload_of,
+    predicate,
+)
+from agent_kernel.loop.control import RunControl
+from agent_kernel.loop.ports import Ports
+from agent_kernel.protocols import ApprovalAnswer
+from agent_kernel.tool_types import GateDecision, Tool
+
+
+@dataclass
+class Judge:
+    """Judges calls for one run; may change a call's input on the way."""
+
+    ports: Ports
+    control: RunControl
+    tell: Callable[[Event], None]
+
+    async def refusal(self, call: Call, tool: Tool) -> str | None:
+        """None if the call may run, else the text for the model. Raises ``StoppedByPerson``."""
+        return await self._before_hooks(call, tool) or await self._judge(call, tool)
+
+    async def _before_hooks(self, call: Call, tool: Tool) -> str | None:
+        outcome = await self.ports.hooks.run("PreToolUse", payload_of(call, tool))
+        if outcome.block is not None:
+            return outcome.block or "A hook blocked this call."
+        call.hook = outcome.opinion
+        if outcome.updated_input is not None:
+            return await self._replace_input(call, tool, outcome.updated_input)
+        return None
+
+    async def _judge(self, call: Call, tool: Tool) -> str | None:
+        """None if the call may run, else the refusal for the model."""
+        decision = await self._decide(call, tool)
+        if decision.behavior == "allow":
+            return None
+        if decision.behavior == "deny":
+            return decision.reason or f"{tool.name} is not allowed here."
+        if not self.ports.approver.can_ask():
+            reason = decision.reason or f"{tool.name} needs an approval."
+            return f"{reason} Nobody can be asked here. {decision.hint}".strip()
+        answer = await self._ask(call, tool, decision)
+        if answer.decision in ("deny", "deny_stop"):
+            who = "The user" if answer.by == "you" else "The policy of this run"
+            text = f"{who} did not allow this call"
+            text += f" and said: {answer.reason}" if answer.reason else "."
+            if answer.decision == "deny_stop":
+                raise StoppedByPerson(text + " They stopped the turn here.")
+            return text + " Do not try it another way without their word."
+        if answer.decision in ("allow_session", "allow_always"):
+            await self._remember(answer, decision, call, tool)
+        if answer.updated_input is not None:
+            refusal = await self._replace_input(call, tool, answer.updated_input)
+            if refusal is not None:
+                return refusal
+            # Their own input was just approved by them, so only a deny still counts.
+            again = await self._decide(call, tool)
+            if again.behavior == "deny":
+                return again.reason or f"{tool.name} is not allowed with the changed input."
+        return None
+
+    async def _decide(self, call: Call, tool: Tool) -> GateDecision:
+        try:
+            context = replace(call.context, mode=self.control.mode)
+            return await self.ports.gate.decide(tool, call.input, context, hook=call.hook)
+        except Exception as error:  # noqa: BLE001 - a gate that cannot judge lets nothing pass
+            return GateDecision(
+                behavior="deny", reason=f"The call could not be judged: {one_line(error)}"
+            )
+
+    async def _replace_input(self, call: Call, tool: Tool, raw: dict[str, JsonValue]) -> str | None:
+        try:
+            parsed = tool.parse_input(raw)
+        except ToolError as error:
+            return f"The changed input is not valid: {error}"
+        complaint = await tool.validate_input(parsed, call.context)
+        if complaint is None:
+            call.input = parsed
+            call.block = call.block.model_copy(update={"input": raw})
+        return complaint
+
+    async def _ask(self, call: Call, tool: Tool, decision: GateDecision) -> ApprovalAnswer:
+        display = display_of(call, tool)
+        request = PermissionRequested(
+            agent_id=call.context.agent_id,
+            request_id=self.ports.ids.new("ask"),
+            nonce=self.ports.ids.new("nonce"),
+            tool_use_id=call.block.id,
+            tool=tool.name,
+            title=f"{display.verb} {display.subject}".strip(),
+            where=str(call.context.cwd),
+            reason=decision.reason,
+            input=call.raw,
+            preview=await tool.preview(call.input, call.context),
+            read_only=predicate(call, "is_read_only"),
+            suggestions=decision.suggestions,
+        )
+        self.tell(request)
+        try:
+            answer = await self.ports.approver.ask(request)
+        except asyncio.CancelledError:
+            self._resolved(request, ApprovalAnswer(decision="deny", by="stop"))
+            raise
+        except Exception as error:  # noqa: BLE001 - no answer is a no
+            answer = ApprovalAnswer(
+                decision="deny", by="policy", reason=f"The question failed: {one_line(error)}"
+            )
+        self._resolved(request, answer)
+        return answer
+
+    def _resolved(self, request: PermissionRequested, answer: ApprovalAnswer) -> None:
+        self.tell(
+            PermissionResolved(
+                agent_id=request.agent_id,
+                request_id=request.request_id,
+                tool_use_id=request.tool_use_id,
+                decision=answer.decision,
+                by=answer.by,
+                rule=answer.rule,
+                reason=answer.reason,
+            )
+        )
+
+    async def _remember(
+        self, answer: ApprovalAnswer, decision: GateDecision, call: Call, tool: Tool
+    ) -> None:
+        """Keep the rule, once it is proven to be about this call (SPEC A4)."""
+        always = answer.decision == "allow_always"
+        suggested = next(
+            (one for one in decision.suggestions if (one.destination != "session") == always), None
+        )
+        rule = answer.rule or (suggested.rule if suggested else None)
+        if rule is None:
+            return
+        destination = answer.destination or (suggested.destination if suggested else None)
+        if destination is None:
+            destination = "local" if always else "session"
+        try:
+            if not await self.ports.gate.proves(rule, tool, call.input, call.context):
+                raise SettingsError("it would not allow this call.")
+            self.ports.gate.remember(rule, destination)
+        except AgentKernelError as error:
+            self.tell(
+                Notice(
+                    level="warning",
+                    code="rule_not_saved",
+                    text=f"The rule {rule!r} was not saved: {error} The call was allowed once.",
+                )
+            )
