@@ -96,6 +96,7 @@ class AgentSession:
         self._mode = mode
         self._model = model
         self._sinks: tuple[EventSink, ...] = tuple(sinks)
+        self._told_skills: frozenset[str] = frozenset()
         self._logs: list[RunLog] = []
         self._active: ActiveRun | None = None
         self._status: ModelStatus | None = None
@@ -108,6 +109,8 @@ class AgentSession:
         with self._lock:
             if self._parts is None:
                 self._parts = build_parts(self._given)
+                for notice in self._parts.notices:
+                    self._book.warn("settings", notice)
             return self._parts
 
     @property
@@ -118,8 +121,8 @@ class AgentSession:
     @property
     def _book(self) -> Ledger:
         with self._lock:
+            parts = self.parts  # may make the ledger, to note what settings could not be used
             if self._ledger is None:
-                parts = self.parts
                 self._ledger = Ledger(
                     self._wanted_id or parts.ids.new("s"),
                     parts.store,
@@ -265,6 +268,8 @@ class AgentSession:
             )
             ports = ports_of(self.parts, self.session_id)
             async for event in query(config, ports, conversation, control):
+                if isinstance(event, RunFinished):
+                    self._warn_of_skills()
                 for notice in book.take_notices():
                     yield notice
                 yield event
@@ -365,6 +370,14 @@ class AgentSession:
         if not found.info.user_invocable:
             raise SkillError(f"{name!r} is for the agent to use; ask for it in words instead.")
         return found, await found.get_prompt(args, context)
+
+    def _warn_of_skills(self) -> None:
+        """A skill that cannot be loaded is told once, and hides no other (SPEC K2)."""
+        problems: tuple[str, ...] = getattr(self.commands, "problems", ())
+        for problem in problems:
+            if problem not in self._told_skills:
+                self._book.warn("skills", problem)
+        self._told_skills |= set(problems)
 
     def _context(self, active: ActiveRun, mode: PermissionMode) -> ToolContext:
         parts = self.parts

@@ -90,7 +90,7 @@ class Given:
 
 @dataclass
 class Parts:
-    """Everything a session is made of."""
+    """Everything a session is made of. ``notices``: what settings held that cannot be used."""
 
     cwd: Path
     settings: Settings
@@ -110,6 +110,7 @@ class Parts:
     notebook: Notebook | None = None
     namespace: Namespace | None = None
     reads: ReadMemory = field(default_factory=ReadMemory)
+    notices: tuple[str, ...] = ()
     _own_client: ModelClient | None = None
     _client_loop: asyncio.AbstractEventLoop | None = None
 
@@ -166,12 +167,14 @@ def build_parts(given: Given) -> Parts:
     ids = given.ids or RandomIds()
     scrub = _scrubber(settings)
     trust = _trust(settings)
+    gate, problems = (given.gate, ()) if given.gate else _gate(settings, trust)
     return Parts(
         cwd=given.cwd,
         settings=settings,
         clock=clock,
         ids=ids,
-        gate=given.gate or _gate(settings, trust),
+        gate=gate,
+        notices=(*settings.notices, *problems),
         approver=given.approver or NoApprover(),
         hooks=NullHooks(),
         commands=given.commands or _commands(settings, trust),
@@ -193,10 +196,11 @@ def _tools() -> tuple[Tool, ...]:
     return default_tools()
 
 
-def _gate(settings: Settings, trust: Trust) -> PermissionGate:
+def _gate(settings: Settings, trust: Trust) -> tuple[PermissionGate, tuple[str, ...]]:
     from agent_kernel.permissions.gate import Gate
 
-    return Gate.from_settings(settings, trust=trust)
+    gate = Gate.from_settings(settings, trust=trust)
+    return gate, gate.problems
 
 
 def _commands(settings: Settings, trust: Trust) -> CommandSource:

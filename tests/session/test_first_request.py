@@ -9,6 +9,7 @@ import pytest
 
 from agent_kernel.errors import SkillError
 from agent_kernel.events import (
+    Notice,
     RunStarted,
     SkillStarted,
 )
@@ -98,3 +99,29 @@ async def test_tools_that_need_a_notebook_are_absent_without_one(
     (body,) = model_server.requests
     assert not {"RunCell", "Python", "Variables"} & {tool["name"] for tool in body["tools"]}
     assert "No notebook here" in json.dumps(body["system"])
+
+
+async def test_what_settings_hold_that_cannot_be_used_is_told_once(
+    make: Maker, model_server: ScriptedServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / ".claude"
+    folder.mkdir()
+    rules = {"permissions": {"allow": ["Read(", 7], "deny": ["Write(x)"]}}
+    (folder / "settings.json").write_text(json.dumps(rules), encoding="utf-8")
+    model_server.script([{"contains": "hi", "reply": "Hello."}])
+    session = make(tools=())
+    events = await run(session, "hi") + await run(session, "hi")
+    told = [event.text for event in events if isinstance(event, Notice)]
+    assert len(told) == 2
+    assert all("permissions" in text or "Read(" in text for text in told)
+
+
+async def test_a_skill_that_cannot_be_loaded_is_told_once(
+    make: Maker, model_server: ScriptedServer, tmp_path: Path
+) -> None:
+    (tmp_path / ".claude" / "skills" / "bad").mkdir(parents=True)
+    (tmp_path / ".claude" / "skills" / "bad" / "SKILL.md").write_bytes(b"\xff\xfe\x00")
+    model_server.script([{"contains": "hi", "reply": "Hello."}])
+    session = make(tools=())
+    events = await run(session, "hi") + await run(session, "hi")
+    assert [e.code for e in events if isinstance(e, Notice)] == ["skills"]
