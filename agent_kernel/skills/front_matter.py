@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_CHARS = 64 * 1024
+MAX_VALUES = 2_000
 
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
 _TRUE = {"true", "yes", "on", "1", "y"}
@@ -128,15 +129,28 @@ def _yaml(text: str) -> Any:
         return None
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
-    """Only text, lists and mappings of bounded depth, so that nothing loops or explodes."""
-    if depth > 12:
+def _plain(value: Any) -> Any:
+    """Only text, lists and mappings, and not more of them than a person would write.
+
+    Aliases let a few lines of YAML stand for millions of values, or for themselves.
+    """
+    left = MAX_VALUES
+
+    def copy(part: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left <= 0:
+            return ""
+        if isinstance(part, dict):
+            return {str(key): copy(inner) for key, inner in part.items() if left > 0}
+        if isinstance(part, list):
+            return [copy(inner) for inner in part if left > 0]
+        return part if isinstance(part, str) else ""
+
+    try:
+        return copy(value)
+    except RecursionError:
         return ""
-    if isinstance(value, dict):
-        return {str(key): _plain(part, depth + 1) for key, part in list(value.items())[:200]}
-    if isinstance(value, list):
-        return [_plain(part, depth + 1) for part in value[:1_000]]
-    return value if isinstance(value, str) else ""
 
 
 def _unquoted(text: str) -> str:

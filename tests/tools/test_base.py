@@ -46,8 +46,8 @@ def test_a_wrong_input_says_what_is_wrong_and_which_fields_there_are() -> None:
         "- `edit_mode`: Input should be 'replace', 'insert' or 'delete'.",
         "- `cell` is not a field of this tool.",
         (
-            "Fields: `notebook_path` (string); `cell_id` (string); `new_source` (string); `cell_type` "
-            '("code" | "markdown"); `edit_mode` ("replace" | "insert" | "delete").'
+            "Fields: `notebook_path` (string); `cell_id` (string); `new_source` (string); "
+            '`cell_type` ("code" | "markdown"); `edit_mode` ("replace" | "insert" | "delete").'
         ),
     ]
     with pytest.raises(ToolError, match="`file_path` is missing"):
