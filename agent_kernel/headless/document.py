@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbformat import NotebookNode
@@ -24,7 +24,11 @@ from agent_kernel.wire import (
     source_hash,
 )
 
-_NEW = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+_NEW: dict[str, Callable[[str], Any]] = {
+    "code": new_code_cell,
+    "markdown": new_markdown_cell,
+    "raw": new_raw_cell,
+}
 
 
 class Document:
@@ -40,7 +44,8 @@ class Document:
             cell.setdefault("id", uuid.uuid4().hex[:8])
 
     def cell(self, cell_id: str) -> NotebookNode:
-        return self.notebook.cells[self.index(cell_id)]
+        cell: NotebookNode = self.notebook.cells[self.index(cell_id)]
+        return cell
 
     def index(self, cell_id: str) -> int:
         found = [i for i, cell in enumerate(self.notebook.cells) if cell["id"] == cell_id]
@@ -161,7 +166,7 @@ def _content(cell: NotebookNode, *, outputs: bool) -> CellContent:
 
 def _retyped(cell: NotebookNode, cell_type: str) -> NotebookNode:
     """A cell of another kind has other keys: only code has outputs and a count."""
-    fresh = _NEW[cell_type](cell["source"])
+    fresh: NotebookNode = _NEW[cell_type](cell["source"])
     fresh["id"] = cell["id"]
     fresh["metadata"] = cell["metadata"]
     return fresh

@@ -7,12 +7,13 @@ and answers questions by a policy. Inserted and run cells end up in ``document.n
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from jupyter_client.asynchronous.client import AsyncKernelClient
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from agent_kernel import wire
@@ -25,7 +26,7 @@ from agent_kernel.jupyter.paging import JsonObject, pack
 from agent_kernel.jupyter.rpc import Method, Peer
 from agent_kernel.protocols import ApprovalAnswer
 
-Policy = Callable[[PermissionRequested], ApprovalAnswer | None | Awaitable[ApprovalAnswer | None]]
+Policy = Callable[[PermissionRequested], Awaitable[ApprovalAnswer | None] | ApprovalAnswer | None]
 OnEvent = Callable[[Event], None]
 
 HELLO_LIMIT = 10.0  # seconds; the kernel may have to import the client library first
@@ -103,10 +104,8 @@ class HeadlessPage:
             task.cancel()
         if self.comm_id is not None:
             bye = wire.ByeParams(dirty=self.document.dirty)
-            try:
+            with contextlib.suppress(WireError):
                 await self.request("bye", bye, timeout=2)
-            except WireError:
-                pass
             self.link.close_comm(self.comm_id, subshell_id=self.comm_subshell)
         for subshell_id in (self.comm_subshell, self._run_subshell):
             if subshell_id is not None:
@@ -177,7 +176,7 @@ class HeadlessPage:
 
     async def _outputs(self, params: wire.NotebookOutputsParams) -> wire.OkResult:
         cell = self.document.cell(params.cell_id)
-        fresh = [NotebookNode(output) for output in params.outputs]
+        fresh = from_dict({"outputs": list(params.outputs)})["outputs"]
         cell["outputs"] = [*cell["outputs"], *fresh] if params.append else fresh
         if params.execution_count is not None:
             cell["execution_count"] = params.execution_count

@@ -1,4 +1,4 @@
-"""Completion of the panel's composer: ``/`` skills and commands, ``@`` variables, cells and files."""
+"""Completion in the panel: ``/`` skills and commands, ``@`` variables, cells and files."""
 
 from __future__ import annotations
 

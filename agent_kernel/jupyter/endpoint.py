@@ -10,7 +10,7 @@ from agent_kernel import __version__, wire
 from agent_kernel.errors import AgentKernelError, SettingsError, SkillError, WireError
 from agent_kernel.jupyter import commands
 from agent_kernel.jupyter.completion import complete
-from agent_kernel.jupyter.rpc import Method
+from agent_kernel.jupyter.rpc import Handler, Method
 from agent_kernel.jupyter.runs import Order, Ticket
 from agent_kernel.protocols import ApprovalAnswer
 
@@ -27,7 +27,7 @@ class Endpoint:
         self._page = page
 
     def methods(self) -> Mapping[str, Method]:
-        handlers = {
+        handlers: dict[str, Handler] = {
             "hello": self.hello,
             "bye": self.bye,
             "prompt": self.prompt,

@@ -40,6 +40,13 @@ class Handover:
         self._kernel.do_execute = self.do_execute
         self._kernel.shell_handlers["execute_request"] = self.execute_request
 
+    def uninstall(self) -> None:
+        """Leave the kernel as it was."""
+        if getattr(self._kernel, _MARK, None) is self:
+            delattr(self._kernel, _MARK)
+            self._kernel.__dict__.pop("do_execute", None)
+            self._kernel.shell_handlers["execute_request"] = self._execute_request
+
     async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> Any:
         if self._is_nested(parent) and not parent.get("content", {}).get("silent"):
             self._bump()
@@ -70,7 +77,7 @@ class Handover:
         return isinstance(cell_id, str) and self._wanted(cell_id)
 
     def _bump(self) -> None:
-        """A number of its own for the nested run; IPython before 9.2 still holds the blocked one."""
+        """A number of its own for the nested run; older IPythons still hold the blocked one."""
         shell = self._kernel.shell
         shell.execution_count = max(
             shell.execution_count, len(shell.history_manager.input_hist_raw)

@@ -14,32 +14,30 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from agent_kernel.errors import WireError
-from agent_kernel.events import Notice, PermissionRequested, RunFinished
+from agent_kernel.events import Notice, RunFinished
 from agent_kernel.jupyter.agent_thread import AgentThread
 from agent_kernel.jupyter.asked import AskedCells
+from agent_kernel.jupyter.asking import Asking
 from agent_kernel.jupyter.comm import CommChannel
 from agent_kernel.jupyter.counts import ends_highest
 from agent_kernel.jupyter.endpoint import Endpoint
 from agent_kernel.jupyter.feed import EventFeed
 from agent_kernel.jupyter.frontend import thread_of
 from agent_kernel.jupyter.handover import Handover
-from agent_kernel.jupyter.jobs import JobQueue, interrupt_thread
+from agent_kernel.jupyter.jobs import JobQueue
+from agent_kernel.jupyter.kernel_side import HostSide
 from agent_kernel.jupyter.main_thread import MainThread
 from agent_kernel.jupyter.namespace import KernelNamespace
-from agent_kernel.jupyter.pages import PING_LIMIT, Page, Pages
+from agent_kernel.jupyter.pages import Page, Pages
 from agent_kernel.jupyter.parent import kernel_of, owning_output
 from agent_kernel.jupyter.runs import Order, Runs, Ticket
 from agent_kernel.notebook.file import FileNotebook
 from agent_kernel.notebook.live import RUN_LIMIT, LiveNotebook, notebook_file
 from agent_kernel.permissions.desk import Desk
-from agent_kernel.protocols import ApprovalAnswer, EventSink
+from agent_kernel.protocols import EventSink
 from agent_kernel.session import AgentSession
 from agent_kernel.vocabulary import PermissionMode
-from agent_kernel.wire import (
-    KernelExecuteParams,
-    NotebookOutputsParams,
-    RunSnapshot,
-)
+from agent_kernel.wire import KernelExecuteParams, RunSnapshot
 
 T = TypeVar("T")
 Way = Literal["page", "widget", "text"]
@@ -71,10 +69,13 @@ class KernelHost:
         self.pages = Pages()
         self.asked = AskedCells()
         self.feed = EventFeed(thread, self.pages.tell)
-        self.desk = Desk(somebody=self._is_somebody_there, fallback=self._ask_by_input)
         self.main = MainThread(self.jobs, self._execute_on_page, say=self._say)
+        self.asking = Asking(
+            shell, self.pages, self.jobs, self.main, since=self._since, say=self._say
+        )
+        self.desk = Desk(somebody=self.asking.is_somebody_there, fallback=self.asking.fallback)
         self.namespace = KernelNamespace(shell, self.jobs, self.main)
-        self.notebook = LiveNotebook(self.pages, _KernelSide(self), from_file=FileNotebook)
+        self.notebook = LiveNotebook(self.pages, HostSide(self), from_file=FileNotebook)
         self.session = AgentSession(
             cwd=Path.cwd(),
             notebook=self.notebook,
@@ -90,14 +91,15 @@ class KernelHost:
             prepare=self._prepare,
         )
         self._page_came = threading.Event()
-        self._widget_heard = float("-inf")
         self._loaded = time.monotonic()
         self._warmed = False
         self._side: list[AgentSession] = []
         self._background: set[asyncio.Task[Any]] = set()
+        self._handover: Handover | None = None
         kernel = kernel_of(shell)
         if kernel is not None and getattr(kernel, "_supports_kernel_subshells", False):
-            Handover(kernel, self.jobs, self.asked.on_subshell).install()
+            self._handover = Handover(kernel, self.jobs, self.asked.on_subshell)
+            self._handover.install()
         thread.call_soon(self.warm)
 
     # -- the main thread
@@ -141,8 +143,7 @@ class KernelHost:
         with owning_output(self.shell), ends_highest(self.shell):
             finished = self.runs.run_blocking(ticket, beside=beside)
         if cell_id is not None and ticket.run_id is not None and were_there:
-            count = self.shell.execution_count - 1
-            self.thread.submit(self._mend(ticket, cell_id, count, were_there))
+            self.thread.submit(self._mend(ticket.run_id, cell_id, were_there))
         return finished
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -185,7 +186,7 @@ class KernelHost:
 
     def page_request(self, method: str, params: dict[str, Any]) -> None:
         """A widget asks; nothing comes back but events."""
-        self.heard_widget()
+        self.asking.heard_widget()
         known = Endpoint(self, None).methods().get(method)
         if known is None:
             return
@@ -197,9 +198,8 @@ class KernelHost:
         self.thread.submit(answer())
 
     def heard_widget(self) -> None:
-        """A message of a widget has come; off the main thread, it proves that clicks arrive."""
-        if threading.current_thread() is not threading.main_thread():
-            self._widget_heard = time.monotonic()
+        """A message of a widget has come; called on the thread it came by."""
+        self.asking.heard_widget()
 
     def run_snapshot(self, run_id: str) -> RunSnapshot | None:
         """A run's events, whichever session it belongs to."""
@@ -211,17 +211,14 @@ class KernelHost:
 
     def capabilities(self) -> Capabilities:
         kernel = kernel_of(self.shell)
-        try:
-            from ipykernel import __version__ as version
-        except ImportError:
-            version = ""
+        from importlib.metadata import version
+
         return Capabilities(
             pages=len(self.pages.open),
             subshells=bool(getattr(kernel, "_supports_kernel_subshells", False)),
-            clicks=any(page.off_main for page in self.pages.open)
-            or self._widget_heard > float("-inf"),
-            input=self._can_input(),
-            ipykernel=version if kernel is not None else "",
+            clicks=self.asking.clicks,
+            input=self.asking.input,
+            ipykernel=version("ipykernel") if kernel is not None else "",
         )
 
     def facts(self) -> Sequence[tuple[str, str]]:
@@ -290,6 +287,8 @@ class KernelHost:
         self._spawn(asyncio.to_thread(warm))
 
     async def close(self) -> None:
+        if self._handover is not None:
+            self._handover.uninstall()
         await self.session.close()
         for page in self.pages.open:
             page.channel.close()
@@ -326,65 +325,20 @@ class KernelHost:
             raise WireError("no page is there to reach the idle kernel", code=-32000)
         await page.request("kernel.execute", KernelExecuteParams(code=code), timeout=RUN_LIMIT)
 
-    def _is_somebody_there(self) -> bool:
-        # A page that is gone may come back: the question waits for it in the panel.
-        return self.pages.ever or (self.jobs.is_open and (self._can_input() or self._has_widget()))
+    async def _mend(self, run_id: str, cell_id: str, before: Sequence[Page]) -> None:
+        """For pages that were loaded anew; on the loop, after the cell's end."""
+        fresh = [page for page in self.pages.open if page not in before]
+        snapshot = self.run_snapshot(run_id)
+        if fresh and snapshot is not None:
+            from agent_kernel.jupyter.mending import mend
 
-    async def _ask_by_input(self, request: PermissionRequested) -> ApprovalAnswer | None:
-        """At a prompt in the blocked cell, when no click can arrive; within 2 seconds."""
-        if not self.jobs.is_open:
-            return None  # the main shell is free, so a page's messages arrive
-        if await self._clicks_arrive():
-            return None
-        if not self._can_input():
-            return ApprovalAnswer(
-                decision="deny", by="policy", reason="No front end can answer a question now."
-            )
-        from agent_kernel.view.ask_text import ask
+            count = self.shell.execution_count - 1
+            scrub = self.session.parts.scrub
+            await mend(fresh, snapshot, cell_id, count=count, scrub=scrub)
 
-        return await self.main.run(lambda: ask(request))
-
-    async def _clicks_arrive(self) -> bool:
+    def _since(self) -> float:
         ticket = self.runs.current
-        since = ticket.ordered if ticket is not None else time.monotonic()
-        deadline = time.monotonic() + PING_LIMIT
-        if await self.pages.reachable():
-            return True
-        while self._has_widget():
-            if self._widget_heard >= since:
-                return True
-            if time.monotonic() >= deadline:
-                break
-            await asyncio.sleep(0.05)
-        return False
-
-    def _has_widget(self) -> bool:
-        return kernel_of(self.shell) is not None and not self.pages.open
-
-    def _can_input(self) -> bool:
-        kernel = kernel_of(self.shell)
-        return True if kernel is None else bool(getattr(kernel, "_allow_stdin", False))
-
-    async def _mend(self, ticket: Ticket, cell_id: str, count: int, before: Sequence[Page]) -> None:
-        """Put the turn into its cell if the page was loaded anew: its output came to nobody."""
-        snapshot = self.run_snapshot(ticket.run_id or "")
-        if snapshot is None:
-            return
-        from agent_kernel.view.mime import final_bundle
-
-        for page in self.pages.open:
-            if page in before or not page.has_notebook:
-                continue
-            output = {
-                "output_type": "display_data",
-                "data": final_bundle(snapshot, scrub=self.session.parts.scrub),
-                "metadata": {},
-            }
-            params = NotebookOutputsParams(
-                cell_id=cell_id, outputs=(output,), execution_count=count
-            )
-            with contextlib.suppress(WireError):
-                await page.request("notebook.outputs", params, timeout=15)
+        return time.monotonic() if ticket is None else ticket.ordered
 
     def _say(self, text: str) -> None:
         """Tell the person something about the run that is on. On the agent loop."""
@@ -400,40 +354,6 @@ class KernelHost:
     def notebook_file(self) -> Path | None:
         page = self.pages.open[-1] if self.pages.open else None
         return notebook_file(os.environ.get("JPY_SESSION_NAME"), page.path if page else None)
-
-
-class _KernelSide:
-    """What the live notebook asks about the kernel."""
-
-    def __init__(self, host: KernelHost) -> None:
-        self._host = host
-
-    @property
-    def running_cell_id(self) -> str | None:
-        ticket = self._host.runs.current
-        return ticket.order.cell_id if ticket is not None else None
-
-    @property
-    def session_id(self) -> str:
-        return self._host.session.session_id
-
-    @property
-    def is_main_blocked(self) -> bool:
-        return self._host.main.is_blocked
-
-    def notebook_file(self) -> Path | None:
-        return self._host.notebook_file()
-
-    def asked(self, cell_id: str, *, main: bool) -> Any:
-        return self._host.asked.asked(cell_id, main=main)
-
-    async def wait_until_free(self) -> None:
-        await self._host.main.run(lambda: None)
-
-    def interrupt_cell(self) -> None:
-        host = self._host
-        if not host.jobs.interrupt_current() and host.asked.waits_for_main:
-            interrupt_thread(threading.main_thread().ident or 0)
 
 
 def get_host(shell: Any) -> KernelHost:
@@ -460,5 +380,5 @@ def serve_waiting() -> None:
     """What a page's ``kernel.execute`` runs: the jobs that wait for the idle main thread."""
     from IPython import get_ipython
 
-    host = get_host(get_ipython())  # type: ignore[no-untyped-call]
+    host = get_host(get_ipython())
     host.jobs.run_waiting()

@@ -56,7 +56,7 @@ class Job(Generic[T]):
             self.future.set_running_or_notify_cancel()
 
 
-class JobInterrupted(Exception):  # noqa: N818 - says what happened
+class JobInterrupted(Exception):
     """The job was ended by an interrupt."""
 
 
@@ -133,12 +133,11 @@ class JobQueue:
         with self._lock:
             serving, self._serving = self._serving, threading.get_ident()
         try:
-            with self._watching_interrupts():
-                with contextlib.suppress(queue.Empty):
-                    while True:
-                        job = self._jobs.get_nowait()
-                        if job is not None:
-                            self._run(job)
+            with self._watching_interrupts(), contextlib.suppress(queue.Empty):
+                while True:
+                    job = self._jobs.get_nowait()
+                    if job is not None:
+                        self._run(job)
         finally:
             with self._lock:
                 self._serving = serving

@@ -13,7 +13,7 @@ class AgentKernel(IPythonKernel):
     """An ordinary ``python3`` kernel becomes the same by ``%load_ext agent_kernel``."""
 
     def start(self) -> None:
-        super().start()
+        super().start()  # type: ignore[no-untyped-call]
         shell: Any = self.shell
         if shell is not None:
             # Not by the extension manager: so a notebook that also runs on an ordinary kernel may

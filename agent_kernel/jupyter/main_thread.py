@@ -1,7 +1,7 @@
 """The way to the kernel's main thread for code of a run.
 
 While a cell of ours blocks the main shell, that cell does the job. While the kernel is idle the
-page sends an ``execute_request`` whose code does the waiting jobs; so interrupts work, and whichever
+page sends an ``execute_request`` whose code does the waiting jobs; so interrupts work. Whichever
 comes first, that request or a new ``%%agent`` cell, does the job: neither waits for the other.
 """
 

@@ -1,7 +1,7 @@
 """Comm messages of bounded size (DESIGN 6): one object, a batch, or pages of a long one.
 
 A comm's data has to be an object, so several JSON-RPC objects travel as ``{"batch": [...]}``. What
-is longer than the limit travels as the pages of its JSON text; both sides send and accept all three.
+is longer than the limit travels as the pages of its JSON text. Both sides send and accept all.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Peer:
     async def request(
         self, method: str, params: BaseModel | None, *, timeout: float
     ) -> dict[str, JsonValue]:
-        """Ask the other side. Raises ``WireError`` for an error answer, ``WireTimeout`` for none."""
+        """Ask the other side. Raises ``WireError`` for an error, ``WireTimeout`` for no answer."""
         if self._closed:
             raise WireError("The page is gone.", code=_UNAVAILABLE)
         identifier = f"{self._prefix}{next(self._numbers)}"
@@ -202,7 +202,7 @@ class Peer:
         except asyncio.CancelledError:
             self._answer_error(request.id, INTERNAL_ERROR, "cancelled")
             raise
-        except Exception as error:  # noqa: BLE001 - a fault here must not silence the page
+        except Exception as error:
             log.exception("%s failed", request.method)
             self._answer_error(request.id, INTERNAL_ERROR, f"{type(error).__name__}: {error}"[:500])
         else:

@@ -190,7 +190,7 @@ class Runs:
                 max_turns=order.max_turns,
                 command=order.command,
             )
-            async with contextlib.aclosing(stream) as events:  # type: ignore[type-var]
+            async with contextlib.aclosing(stream) as events:
                 async for event in events:
                     if ticket.run_id is None:
                         ticket.run_id = event.run_id

@@ -134,9 +134,10 @@ class OutputTap:
         write = stream.write
 
         def overheard(text: str) -> Any:
-            if isinstance(text, str) and (stream.parent_header or {}).get("msg_id") == cell:
+            written = write(text)  # raises for what is no text
+            if (stream.parent_header or {}).get("msg_id") == cell:
                 self._on_text(name, text)
-            return write(text)
+            return written
 
         stream.write = overheard
         try:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -154,8 +154,9 @@ class LiveNotebook:
                 self._ask(page, "notebook.run", params, wire.NotebookRunResult, timeout=RUN_LIMIT)
             )
             try:
+                watched: set[asyncio.Future[Any]] = {waiting, asked.withdrawn}
                 done, _ = await asyncio.wait(
-                    {waiting, asked.withdrawn},
+                    watched,
                     timeout=timeout,
                     return_when=asyncio.FIRST_COMPLETED,
                 )

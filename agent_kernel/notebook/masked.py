@@ -65,11 +65,11 @@ def _hidden_loop() -> Iterator[None]:
     task = asyncio.current_task(outer)
     # From Python 3.14 on the current task is kept per thread, not per loop.
     if task is not None:
-        asyncio.tasks._leave_task(outer, task)  # type: ignore[attr-defined]  # noqa: SLF001
+        asyncio.tasks._leave_task(outer, task)  # noqa: SLF001
     asyncio._set_running_loop(None)  # noqa: SLF001
     try:
         yield
     finally:
         asyncio._set_running_loop(outer)  # noqa: SLF001
         if task is not None:
-            asyncio.tasks._enter_task(outer, task)  # type: ignore[attr-defined]  # noqa: SLF001
+            asyncio.tasks._enter_task(outer, task)  # noqa: SLF001

@@ -64,7 +64,9 @@ def _info(name: str, value: Any) -> VariableInfo:
 
 def type_name(kind: type) -> str:
     """The type as a person writes it; builtins without their module."""
-    module = kind.__module__ if isinstance(kind.__module__, str) else ""
+    module: object = kind.__module__  # a class may set it to anything
+    if not isinstance(module, str):
+        module = ""
     short = {"pandas.core.frame": "pandas", "pandas.core.series": "pandas"}.get(module, module)
     return kind.__qualname__ if module in ("builtins", "") else f"{short}.{kind.__qualname__}"
 
@@ -185,18 +187,19 @@ def brief(value: Any, limit: int = _TEXT, depth: int = 2) -> str:
     if kind in (list, tuple, set, frozenset, dict):
         return _container(value, limit, depth)
     library = (kind.__module__ or "").partition(".")[0]
-    if library in ("numpy", "pandas", "datetime", "decimal", "fractions", "uuid", "pathlib"):
-        if getattr(value, "shape", ()) == () and not hasattr(value, "__len__"):
-            return _cut(str(value), limit)
+    if (
+        library in ("numpy", "pandas", "datetime", "decimal", "fractions", "uuid", "pathlib")
+        and getattr(value, "shape", ()) == ()
+        and not hasattr(value, "__len__")
+    ):
+        return _cut(str(value), limit)
     return f"<{type_name(kind)}>"
 
 
 def _container(value: Any, limit: int, depth: int) -> str:
-    opening, closing = {
-        list: ("[", "]"),
-        tuple: ("(", ")"),
-        dict: ("{", "}"),
-    }.get(type(value), ("{", "}"))
+    opening, closing = ("[", "]") if type(value) is list else ("{", "}")
+    if type(value) is tuple:
+        opening, closing = "(", ")"
     if depth == 0:
         return f"{opening}…{closing}"
     item: Callable[[Any], str] = lambda part: brief(part, 40, depth - 1)  # noqa: E731

@@ -12,7 +12,6 @@ from agent_kernel.events import (
     RunFinished,
     TextDelta,
     ToolFinished,
-    ToolStarted,
 )
 from agent_kernel.model.scripted import ScriptedServer
 from agent_kernel.protocols import ApprovalAnswer
@@ -318,9 +317,7 @@ async def test_cells_queued_behind_an_agent_cell_run_in_order(
 
 
 async def _printed(notebook: Notebook, cell_id: str, text: str) -> None:
-    async with asyncio.timeout(20):
-        while text not in notebook.text(cell_id):
-            await asyncio.sleep(0.01)
+    await notebook.until(lambda: text in notebook.text(cell_id))
 
 
 async def _works(notebook: Notebook, server: ScriptedServer, prompt: str) -> None:
@@ -329,6 +326,3 @@ async def _works(notebook: Notebook, server: ScriptedServer, prompt: str) -> Non
     assert (await notebook.run(notebook.agent(prompt)))["status"] == "ok"
     finished = await notebook.finished(since)
     assert (finished.end, finished.text) == (RunEnd.COMPLETED, f"Fine {prompt}.")
-
-
-__all__ = ["ToolStarted"]

@@ -111,7 +111,8 @@ async def test_an_interrupt_at_a_typed_question_stops_the_turn(
 
         async def never(_prompt: str, _secret: bool) -> str:
             waiting.set()
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.Event().wait()
+            return ""
 
         notebook.page.link.on_input = never
         running = notebook.start(notebook.agent("type nothing"))
@@ -158,9 +159,7 @@ async def test_a_page_loaded_anew_in_mid_run_sees_all_and_the_turn_stands_in_its
         assert answered == "accepted"
         finished = await notebook.finished(0)
         assert (finished.end, finished.text) == (RunEnd.COMPLETED, "After the reload.")
-        async with asyncio.timeout(10):
-            while not notebook.cell(cell)["outputs"]:
-                await asyncio.sleep(0.02)
+        await notebook.until(lambda: notebook.cell(cell)["outputs"])
         assert notebook.kinds(cell) == [TURN_MIME]
         assert "After the reload." in notebook.cell(cell)["outputs"][0]["data"]["text/markdown"]
         running.cancel()

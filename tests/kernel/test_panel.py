@@ -214,6 +214,7 @@ async def test_a_request_sent_twice_acts_once(notebook: Notebook, server: Script
     server.script([{"contains": "only once", "reply": "Once."}])
     since = notebook.mark()
     body = {"jsonrpc": "2.0", "id": "same", "method": "prompt", "params": {"text": "only once"}}
+    assert notebook.page.comm_id is not None
     notebook.page.link.send_comm(
         notebook.page.comm_id, {"batch": [body, body]}, subshell_id=notebook.page.comm_subshell
     )

@@ -39,10 +39,13 @@ class Notebook:
         return HeadlessPage(
             self.client,
             notebook or new_notebook(),
-            policy=lambda request: self.decide(request),
+            policy=self._decide,
             on_input=self._type,
             **{**self._options, **options},
         )
+
+    def _decide(self, request: PermissionRequested) -> ApprovalAnswer | None:
+        return self.decide(request)  # a test may change its mind
 
     async def _type(self, prompt: str, _secret: bool) -> str:
         self.prompts.append(prompt)
@@ -111,6 +114,12 @@ class Notebook:
                 for event in self.page.events[since:]:
                     if isinstance(event, kind) and fits(event):
                         return event
+                await asyncio.sleep(0.01)
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Wait until something holds."""
+        async with asyncio.timeout(LIMIT):
+            while not holds():  # noqa: ASYNC110 - messages change it, and they set no event
                 await asyncio.sleep(0.01)
 
     def mark(self) -> int:
