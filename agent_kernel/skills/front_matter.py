@@ -9,6 +9,7 @@ from typing import Any
 
 MAX_CHARS = 64 * 1024
 MAX_VALUES = 2_000
+MAX_BRACKETS = 400
 
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
 _TRUE = {"true", "yes", "on", "1", "y"}
@@ -123,6 +124,9 @@ def _yaml(text: str) -> Any:
     """Scalars stay text: ``name: yes`` is the name "yes". None if it is no YAML."""
     import yaml
 
+    # The parser's time grows with the square of this, and nobody nests so deep by hand.
+    if text.count("[") + text.count("{") > MAX_BRACKETS:
+        return None
     try:
         return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 (makes only text and lists)
     except (yaml.YAMLError, RecursionError, ValueError):
