@@ -110,9 +110,9 @@ class AgentMagics:
             raise UsageError(str(error)) from None
         finally:
             view.close()
+        raise_for(finished)
         if flags.out is not None:
             self._shell.user_ns[flags.out] = finished.text
-        raise_for(finished)
 
     def _tell_offline(self) -> None:
         """Once per conversation, before its first answer."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_kernel.events import RunStarted
 from agent_kernel.view.skills import skills_bundle
-from agent_kernel.view.turn_view import TurnView, publish_display, say
+from agent_kernel.view.turn_view import TurnView, Way, publish_display, say
 from agent_kernel.vocabulary import SkillInfo
 from agent_kernel.wire import SKILLS_MIME, RunSnapshot, SkillsResult
 
@@ -16,12 +17,25 @@ if TYPE_CHECKING:
     from agent_kernel.view.widget import TurnWidget
 
 
+def way_here(host: KernelHost) -> Way:
+    """How a cell shows things; a widget only where something is there that draws widgets.
+
+    No message tells the kernel so while a cell blocks it. But the consoles and nbclient start their
+    kernels themselves, without the marks that servers, VS Code and Colab leave.
+    """
+    way = host.way()
+    marks = ("JPY_SESSION_NAME", "VSCODE_PID", "VSCODE_CWD", "VSCODE_IPC_HOOK_CLI", "COLAB_GPU")
+    if way == "widget" and not any(name in os.environ for name in marks):
+        return "text"
+    return way
+
+
 def turn_view(host: KernelHost, shell: Any) -> TurnView:
     """The view of the cell that runs now."""
     del shell
     session = host.session
     return TurnView(
-        host.way(),
+        way_here(host),
         snapshot=host.run_snapshot,
         session_id=session.session_id,
         scrub=session.parts.scrub,
@@ -49,7 +63,7 @@ def show_skills(host: KernelHost, shell: Any, skills: Sequence[SkillInfo]) -> No
     """The list of skills, in the best form the front end has."""
     del shell
     data = skills_bundle(skills)
-    way = host.way()
+    way = way_here(host)
     if way == "text":
         say(data["text/plain"])
         return

@@ -52,7 +52,11 @@ class RunCell(BaseTool[RunCellInput]):
         return None
 
     def display(self, input: RunCellInput, context: ToolContext) -> ToolDisplay:
-        return ToolDisplay(verb=self.verb, subject=noted_label(input.cell_id, context))
+        subject = noted_label(input.cell_id, context)
+        # "Run cell [3]", "Run cell below this cell", but "Run cell 7".
+        return ToolDisplay(
+            verb="Run" if subject.startswith("cell ") else self.verb, subject=subject
+        )
 
     async def preview(self, input: RunCellInput, context: ToolContext) -> Preview:
         _, state, cell = await _find(input, context)

@@ -132,6 +132,35 @@ async def test_status_tells_what_there_is_and_no_secret(
     assert server.environment["ANTHROPIC_API_KEY"] not in text
 
 
+async def test_an_answer_that_did_not_come_leaves_the_variable_alone(notebook: Notebook) -> None:
+    await notebook.code("kept = 'before'")
+    await notebook.run(notebook.add("%%agent --out kept\nfail now"))
+    assert await notebook.value("kept") == "before"
+
+
+async def test_setup_keeps_a_key_that_is_shown_nowhere(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    key = "sk-ant-typed-by-a-person-0123456789"
+    env = {"ANTHROPIC_BASE_URL": server.base_url}
+    async with kernel(tmp_path, python=sys.executable, env=env) as notebook:
+        notebook.typed.append(key)
+        text = await notebook.code("%agent setup")
+        assert "saved" in text
+        assert (await notebook.run(notebook.agent("hello")))["status"] == "ok"
+        assert key in str(server.exchanges[-1].headers.values())
+        assert key not in str(notebook.cells)
+    (saved,) = (tmp_path / "home" / "state").glob("key*")
+    assert saved.stat().st_mode & 0o077 == 0
+
+
+async def test_offline_is_said_once_in_a_conversation(tmp_path: Path) -> None:
+    async with kernel(tmp_path, python=sys.executable, env={}) as notebook:
+        assert "Offline: no model is set up" in await notebook.code("%%agent\nhello")
+        assert "Offline" not in await notebook.code("%%agent\nhello")
+        assert "none (offline: scripted answers)" in await notebook.code("%agent status")
+
+
 async def test_skill_alone_lists_and_with_a_name_runs(
     notebook: Notebook, server: ScriptedServer
 ) -> None:
