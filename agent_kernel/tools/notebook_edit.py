@@ -88,14 +88,19 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
                 if cell.id == state.running_cell_id:
                     return "That is the cell this turn runs in; it is the person's. Insert instead."
                 _expected(cell, state, context)
+        if input.edit_mode == "insert":
+            where = _below(_anchor(input, state, context), state)
+            context.run_notes[_where_key(context)] = where
         return None
 
     def display(self, input: NotebookEditInput, context: ToolContext) -> ToolDisplay:
         verb = {"replace": "Edit cell", "insert": "Add cell", "delete": "Delete cell"}
-        anchor = input.cell_id or _last_anywhere(context)
-        subject = noted_label(anchor, context) if anchor else ""
         if input.edit_mode == "insert":
-            subject = f"below {subject}" if subject else "below"
+            anchor = input.cell_id or _last_anywhere(context)
+            guess = f"below {noted_label(anchor, context)}" if anchor else "below"
+            subject = str(context.run_notes.get(_where_key(context), guess))
+        else:
+            subject = noted_label(input.cell_id or "", context).removeprefix("cell ")
         if input.notebook_path:
             subject = f"{subject} in {resolve(input.notebook_path, context.cwd).name}".strip()
         return ToolDisplay(verb=verb[input.edit_mode], subject=subject)
@@ -271,6 +276,10 @@ def _last_made(context: ToolContext) -> dict[str, str]:
     notes: dict[str, Any] = context.run_notes
     last: dict[str, str] = notes.setdefault(_LAST_MADE, {})
     return last
+
+
+def _where_key(context: ToolContext) -> str:
+    return f"where:{context.tool_use_id}"
 
 
 def _last_anywhere(context: ToolContext) -> str:

@@ -123,7 +123,7 @@ async def test_cells_inserted_without_an_anchor_come_in_order_below_the_running_
         "The change is in the open notebook."
     )
     assert results[0].fact == "+1 line"
-    assert bench.line("NotebookEdit", edit_mode="insert") == "Add cell | below cell 6"
+    assert bench.line("NotebookEdit", edit_mode="insert") == "Add cell | below cell 5"
 
 
 async def test_with_nothing_to_anchor_on_cells_go_to_the_end(tmp_path: Path) -> None:
