@@ -43,7 +43,7 @@ def executed(
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
     cells = [new_code_cell("%load_ext agent_kernel"), *map(new_code_cell, sources)]
-    notebook = new_notebook(cells=cells)
+    notebook: NotebookNode = new_notebook(cells=cells)
     client = NotebookClient(notebook, timeout=60, kernel_name="python3")
     client.execute(cwd=str(folder))
     return notebook

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ class Recorder:
     """A shell whose two magics only note what they were given."""
 
     def __init__(self) -> None:
-        self.shell: Any = InteractiveShell()  # type: ignore[no-untyped-call]
+        self.shell = cast("Any", InteractiveShell())  # type: ignore[no-untyped-call]
         self.calls: list[Call] = []
         for name in transform.NAMES:
             magic = self.magic(name)
