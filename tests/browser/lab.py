@@ -19,6 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
 
 START_LIMIT = 60.0
+FOREIGN = ("ANTHROPIC_", "CLAUDE_", "AGENT_KERNEL_", "JUPYTER", "JPY_")
 # Lab asks the network for news and updates unless told not to.
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -44,13 +45,14 @@ class LabServer:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(values))
         # A session of its own: kernels end with the server, whatever becomes of the test.
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *self._options()],
-            env=self._environment(),
-            stdout=(self.state / "server.log").open("wb"),
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with (self.state / "server.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "jupyterlab", *self._options()],
+                env=self._environment(),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         self._wait()
         return self
 
@@ -88,8 +90,9 @@ class LabServer:
 
     def _environment(self) -> dict[str, str]:
         state = self.state
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
         return {
-            **os.environ,
+            **kept,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "JUPYTER_CONFIG_DIR": str(state / "config"),
             "JUPYTER_DATA_DIR": str(state / "data"),
@@ -111,6 +114,19 @@ class LabServer:
                 time.sleep(0.1)
         log = (self.state / "server.log").read_text("utf-8", "replace")
         raise RuntimeError(f"JupyterLab did not start:\n{log[-4000:]}")
+
+    def stop_kernels(self) -> None:
+        """End what a test started, so that the next one has the machine for itself."""
+        for session in self._api("sessions"):
+            self._api(f"sessions/{session['id']}", "DELETE")
+
+    def _api(self, path: str, method: str = "GET") -> Any:
+        request = urllib.request.Request(f"{self.url}/api/{path}", method=method)
+        request.add_header("X-XSRFToken", "tests")
+        request.add_header("Cookie", "_xsrf=tests")
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            body = answer.read()
+        return json.loads(body) if body else None
 
     def write_notebook(
         self,
@@ -139,9 +155,10 @@ class LabServer:
 class Lab:
     """One page of JupyterLab, as a person uses it."""
 
-    def __init__(self, page: Page, server: LabServer) -> None:
+    def __init__(self, page: Page, server: LabServer, pictures: Path) -> None:
         self.page = page
         self.server = server
+        self.pictures = pictures
 
     def open(self, name: str, *, idle: bool = True) -> None:
         """Open a notebook in a fresh workspace; ``idle``: wait until its kernel is."""
@@ -176,6 +193,30 @@ class Lab:
         self.cell(index).locator(".cm-content").click()
         self.page.keyboard.press("ControlOrMeta+a")
         self.page.keyboard.insert_text(text)
+
+    def turn(self, index: int) -> Locator:
+        """The turn in a cell's output."""
+        return self.cell(index).locator(".ak-turn")
+
+    def approval(self, index: int) -> Locator:
+        """The question that waits in a cell's output."""
+        return self.cell(index).locator("[data-request-id]")
+
+    def answer(self, index: int, button: str) -> None:
+        """Click an approval's button in a cell, as soon as it is there."""
+        self.approval(index).get_by_role("button", name=button, exact=True).click(timeout=30_000)
+
+    def open_panel(self) -> Locator:
+        """Click the agent's icon at the right; the panel."""
+        panel = self.page.locator("#agent-kernel-panel")
+        if not panel.is_visible():
+            self.page.locator(".jp-SideBar.jp-mod-right [data-id='agent-kernel-panel']").click()
+        expect(panel).to_be_visible()
+        return panel
+
+    def screenshot(self, name: str) -> None:
+        self.pictures.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=self.pictures / f"{name}.png")
 
     def save(self) -> None:
         """Ctrl+S, and wait until Lab says that all is saved."""

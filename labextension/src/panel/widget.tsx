@@ -5,6 +5,7 @@ import type { Message } from '@lumino/messaging';
 import type { JSX } from 'react';
 import { EMPTY_SESSION } from '../session/state';
 import type { IKernelSession, ISessionRegistry } from '../tokens';
+import { guardKeys } from '../turn/keys';
 import { Panel, type SessionActions } from '../ui';
 import { agentIcon } from './icon';
 import { suggestionsFor } from './suggestions';
@@ -36,7 +37,7 @@ export class AgentPanel extends ReactWidget {
     this.title.icon = agentIcon;
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', 'Agent');
-    this.node.setAttribute('data-lm-suppress-shortcuts', 'true');
+    guardKeys(this.node);
     registry.changed.connect(this.follow, this);
     this.follow();
     this.setPending(0);

@@ -118,11 +118,13 @@ export class SessionStore implements ISessionStore, IDisposable {
       for (let attempt = 0; attempt < 2; attempt++) {
         const snapshot = await this.client?.request('snapshot', { run_id: runId });
         const run = snapshot?.runs.find(item => item.run_id === runId);
-        if (!run) {
+        if (!snapshot || !run) {
           break;
         }
         if (!isOlder(run, this._state)) {
-          this.update(state => withRun(state, run));
+          // What is on now may have begun while we were not told.
+          const { running, pending } = snapshot;
+          this.update(state => ({ ...withRun(state, run), running, pending }));
           return;
         }
       }

@@ -10,6 +10,7 @@ import { runOf, type RunState } from '../session/state';
 import type { IKernelSession, ISessionRegistry } from '../tokens';
 import { SkillList, Turn } from '../ui';
 import { Boundary } from './boundary';
+import { guardKeys } from './keys';
 import { storedRun, storedSkills } from './stored';
 
 /** The first widget above that is a `T`. */
@@ -30,7 +31,7 @@ abstract class OutputView extends ReactWidget implements IRenderMime.IRenderer {
     super();
     this.addClass('ak-output');
     // Single keys of the notebook's command mode (D D, A, X) are not for what has the focus in here.
-    this.node.setAttribute('data-lm-suppress-shortcuts', 'true');
+    guardKeys(this.node);
     registry.changed.connect(this.attachToSession, this);
   }
 

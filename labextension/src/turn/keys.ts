@@ -1,0 +1,37 @@
+/**
+ * Our nodes keep the notebook's single-key commands off (`data-lm-suppress-shortcuts`), and with
+ * them every shortcut. Those with Ctrl or Cmd are handed on: Save works wherever the focus is.
+ */
+
+/** What a text field does itself with Ctrl or Cmd. */
+const EDITING = new Set(['a', 'c', 'v', 'x', 'y', 'z', 'arrowleft', 'arrowright', 'backspace', 'delete']);
+
+function isField(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest('input, textarea, [contenteditable]') !== null;
+}
+
+/** Guard a node of ours. */
+export function guardKeys(node: HTMLElement): void {
+  node.setAttribute('data-lm-suppress-shortcuts', 'true');
+  node.addEventListener('keydown', event => {
+    const key = event.key.toLowerCase();
+    const isShortcut = (event.ctrlKey || event.metaKey) && !event.defaultPrevented;
+    const isOurs = key === 'enter' || key === 'c' || (isField(event.target) && EDITING.has(key));
+    if (!isShortcut || isOurs || node.parentElement === null) {
+      return;
+    }
+    // Lumino tells keys by their `keyCode`, which the DOM's types call deprecated.
+    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    const { code, ctrlKey, metaKey, shiftKey, altKey, keyCode } = event;
+    const again = new KeyboardEvent('keydown', {
+      // eslint-disable-next-line @typescript-eslint/no-deprecated
+      ...{ key: event.key, code, ctrlKey, metaKey, shiftKey, altKey, keyCode },
+      bubbles: true,
+      cancelable: true
+    });
+    if (!node.parentElement.dispatchEvent(again)) {
+      event.preventDefault();
+    }
+    event.stopPropagation();
+  });
+}

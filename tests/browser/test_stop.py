@@ -1,0 +1,90 @@
+"""The stop button ends a run wherever it is, and the kernel is as good as before."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from agent_kernel.model.scripted import ScriptedServer
+from tests.browser.agent import (
+    answer,
+    ask,
+    call,
+    ended,
+    gate,
+    interrupt,
+    outputs,
+    python,
+    questions,
+    rule,
+    run,
+)
+from tests.browser.lab import Lab, LabServer
+
+SLEEPS = "import time\nprint('asleep')\ntime.sleep(600)"
+CHILD = "import subprocess\nchild = subprocess.Popen(['sleep', '600'])\nprint('child', child.pid)\n"
+
+
+def test_the_stop_button_ends_a_run_in_mid_stream_at_a_question_and_in_every_tool(
+    lab: Lab, lab_server: LabServer, model: ScriptedServer
+) -> None:
+    model.script(
+        [
+            rule("stop me in mid stream", ["Begun. ", gate("never")]),
+            rule("stop me while I sleep", python(SLEEPS), "Never said."),
+            rule("stop me in a cell", call("RunCell", cell_id="c6"), "Never said."),
+            rule("stop me with a child", python(CHILD + "child.wait()"), "Never said."),
+            rule("stop me at a question", python("asked = 1"), "Never said."),
+            rule("are you well", "Quite well."),
+        ]
+    )
+    lab_server.write_notebook(
+        "stop.ipynb",
+        [
+            ask("stop me in mid stream"),
+            ask("stop me while I sleep"),
+            ask("stop me in a cell"),
+            ask("stop me with a child"),
+            ask("stop me at a question"),
+            ask("are you well"),
+            SLEEPS,
+            "child.poll() is not None, 'asked' in dir()",
+        ],
+    )
+    lab.open("stop.ipynb")
+
+    lab.run(0)
+    expect(lab.turn(0)).to_contain_text("Begun.")
+    interrupt(lab)
+    ended(lab.turn(0), "aborted_streaming")
+    expect(lab.turn(0)).to_contain_text("Stopped by you")
+    expect(lab.prompt(0)).to_have_text("[1]:")
+
+    lab.run(1)
+    answer(lab.turn(1), "Allow once")
+    expect(lab.cell(1)).to_contain_text("asleep")
+    interrupt(lab)
+    ended(lab.turn(1), "aborted_tools")
+
+    lab.run(2)
+    answer(lab.turn(2), "Allow once")
+    expect(lab.cell(6)).to_contain_text("asleep")
+    interrupt(lab)
+    ended(lab.turn(2), "aborted_tools")
+    expect(outputs(lab, 6).last).to_contain_text("KeyboardInterrupt")
+
+    lab.run(3)
+    answer(lab.turn(3), "Allow once")
+    expect(lab.cell(3)).to_contain_text("child")
+    interrupt(lab)
+    ended(lab.turn(3), "aborted_tools")
+
+    lab.run(4)
+    expect(questions(lab.turn(4))).to_be_visible()
+    interrupt(lab)
+    ended(lab.turn(4), "aborted_tools")
+    expect(questions(lab.turn(4))).to_have_count(0)
+    expect(lab.turn(4)).to_contain_text("Not answered: the turn was stopped")
+
+    expect(run(lab, 5)).to_contain_text("Quite well.")
+    lab.run(7)
+    expect(outputs(lab, 7)).to_have_text("(True, False)")
