@@ -66,7 +66,10 @@ def joined(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return "".join(part for part in value if isinstance(part, str))
+        try:
+            return "".join(value)
+        except TypeError:
+            return "".join(part for part in value if isinstance(part, str))
     return ""
 
 

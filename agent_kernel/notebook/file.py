@@ -11,7 +11,16 @@ from pathlib import Path
 
 from agent_kernel.errors import NotebookError, NotebookUnavailable
 from agent_kernel.notebook.cells import find_cell
-from agent_kernel.notebook.file_edit import Change, Entry, Step, apply, contents, entries_of, undo
+from agent_kernel.notebook.file_edit import (
+    Change,
+    Entry,
+    Step,
+    apply,
+    contents,
+    entries_of,
+    id_at,
+    undo,
+)
 from agent_kernel.notebook.raw_json import RawNotebook, parse
 from agent_kernel.protocols import NotebookState
 from agent_kernel.settings.atomic import write_atomic
@@ -141,9 +150,10 @@ class FileNotebook:
             raise NotebookUnavailable(
                 f"{self.path} cannot be written: {error.strerror or error}."
             ) from None
-        back = contents(entries_of(self._load()[1]))
-        wanted = [source_hash(cell.source) for cell in contents(done.entries)]
-        if [cell.hash for cell in back] != wanted:
+        back, raw = self._load()
+        if back != data or [cell.text for cell in raw.cells] != [
+            entry.raw.text for entry in done.entries
+        ]:
             raise NotebookError(f"{self.path.name} does not hold what was written. Read it again.")
 
 
@@ -158,7 +168,6 @@ def _refuse_loss(before: int, after: int, name: str) -> None:
 def _edited(
     touched: Sequence[tuple[Entry, str]], entries: Sequence[Entry]
 ) -> tuple[EditedCell, ...]:
-    cells = contents(entries)
     places = {id(entry): index for index, entry in enumerate(entries)}
     result = []
     for entry, old_id in touched:
@@ -166,6 +175,6 @@ def _edited(
         if index is None:
             result.append(EditedCell(id=old_id))
         else:
-            cell = cells[index]
-            result.append(EditedCell(id=cell.id, hash=cell.hash, index=index))
+            digest = source_hash(entry.source)
+            result.append(EditedCell(id=id_at(entries, index), hash=digest, index=index))
     return tuple(result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, cast
 
 from agent_kernel.errors import CellChanged, NotebookError
@@ -25,6 +26,12 @@ class Entry:
     @property
     def source(self) -> str:
         return joined(self.raw.value.get("source"))
+
+    @property
+    def own_id(self) -> str | None:
+        """The id that stands in the file, if there is one."""
+        found = self.raw.value.get("id")
+        return found if isinstance(found, str) and found else None
 
     @property
     def type(self) -> CellType:
@@ -67,8 +74,8 @@ def contents(entries: Sequence[Entry], *, outputs: bool = False) -> tuple[CellCo
         value = entry.raw.value
         source = entry.source
         digest = source_hash(source)
-        cell_id = value.get("id")
-        if not isinstance(cell_id, str) or not cell_id:
+        cell_id = entry.own_id
+        if cell_id is None:
             cell_id = f"src-{digest[:8]}"
             seen[cell_id] = seen.get(cell_id, 0) + 1
             if seen[cell_id] > 1:
@@ -85,6 +92,11 @@ def contents(entries: Sequence[Entry], *, outputs: bool = False) -> tuple[CellCo
             )
         )
     return tuple(cells)
+
+
+def id_at(entries: Sequence[Entry], index: int) -> str:
+    """The id of one cell, as ``contents`` gives it."""
+    return entries[index].own_id or contents(entries)[index].id
 
 
 def apply(
@@ -125,13 +137,21 @@ class _Editor:
         self.run_id = run_id
         self.new_id = new_id
         self.first = entries_of(raw)
-        self.cells = contents(self.first)
+        self.places: dict[str, list[int]] = {}
+        for index, entry in enumerate(self.first):
+            if entry.own_id is not None:
+                self.places.setdefault(entry.own_id, []).append(index)
         self.entries = list(self.first)
         self.made: dict[str, Entry] = {}
         self.touched: list[tuple[Entry, str]] = []
         self.steps: list[Step] = []
         minor = raw.fields.get("nbformat_minor")
         self.has_ids = isinstance(minor, int) and minor >= 5
+
+    @cached_property
+    def cells(self) -> tuple[CellContent, ...]:
+        """The cells as they were; thousands of them need not be hashed to find one by its id."""
+        return contents(self.first)
 
     def apply(self, edits: Sequence[EditOp]) -> Change:
         for edit in edits:
@@ -151,11 +171,12 @@ class _Editor:
             raise NotebookError("This edit needs a `cell_id`.")
         if cell_id in self.made:
             return self.made[cell_id], cell_id
-        index = find_cell(cell_id, self.cells)
+        exact = self.places.get(cell_id, [])
+        index = exact[0] if len(exact) == 1 else find_cell(cell_id, self.cells)
         entry = self.first[index]
         if not any(entry is present for present in self.entries):
             raise NotebookError(f"Cell `{cell_id}` is deleted by an earlier edit of this call.")
-        return entry, self.cells[index].id
+        return entry, entry.own_id or self.cells[index].id
 
     def _checked(self, edit: EditOp) -> tuple[Entry, str]:
         entry, cell_id = self._find(edit.cell_id)
@@ -179,12 +200,12 @@ class _Editor:
         return next(index for index, other in enumerate(self.entries) if other is entry)
 
     def _id_before(self, index: int) -> str | None:
-        return contents(self.entries)[index - 1].id if index > 0 else None
+        return id_at(self.entries, index - 1) if index > 0 else None
 
     def _insert(self, edit: EditOp) -> None:
         place = self._place(edit)
         kind = edit.cell_type or "code"
-        taken = {cell.id for cell in self.cells} | set(self.made)
+        taken = self.places.keys() | self.made.keys()
         cell_id = edit.new_id or self.new_id()
         while cell_id in taken and edit.new_id is None:
             cell_id = self.new_id()
@@ -202,7 +223,7 @@ class _Editor:
         entry = Entry(self.raw.make(value))
         self.entries.insert(place, entry)
         self.made[cell_id] = entry
-        shown = cell_id if self.has_ids else contents(self.entries)[place].id
+        shown = id_at(self.entries, place)
         self.touched.append((entry, shown))
         self.steps.append(Step("insert", shown, source_hash(entry.source)))
 
@@ -216,7 +237,7 @@ class _Editor:
             entry.raw = self.raw.with_field(entry.raw, "source", source)
         entry.raw = self._marked(entry.raw)
         self.touched.append((entry, cell_id))
-        now = contents(self.entries)[self._index(entry)].id
+        now = id_at(self.entries, self._index(entry))
         self.steps.append(Step("replace", now, source_hash(entry.source), before))
 
     def _delete(self, edit: EditOp) -> None:

@@ -177,7 +177,7 @@ def _skip(text: str, position: int) -> int:
 def _style(text: str) -> Style:
     newline = "\r\n" if "\r\n" in text else "\n"
     indent = re.match(r"\s*\{\r?\n([ \t]+)", text)
-    colon = ":" if re.search(r'^\s*\{\s*"(?:[^"\\]|\\.)*":\S', text) else ": "
+    colon = ":" if re.match(r'\s*\{\s*"(?:[^"\\]|\\.)*":\S', text) else ": "
     return Style(indent.group(1) if indent else None, newline, colon)
 
 
