@@ -92,4 +92,6 @@ class ActiveRun:
         stopped = self.control.stop()
         if task is not asyncio.current_task():
             await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()  # its reader has it, or has gone away
         return stopped

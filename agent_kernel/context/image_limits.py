@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from agent_kernel.messages import (
     ImageBlock,
@@ -68,3 +69,21 @@ def _drop_images(
         else:
             out.append(block)
     return tuple(out), drop
+
+
+_PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)(?:\.[a-z_]+)?(?:\.content\.(\d+))?")
+
+
+def image_at(messages: Sequence[ApiMessage], complaint: str) -> ImageBlock | None:
+    """The image an endpoint names in its complaint: ``messages.3.content.0.image: too large``."""
+    match = _PLACE.search(complaint)
+    if match is None:
+        return None
+    place, outer, inner = (None if part is None else int(part) for part in match.groups())
+    try:
+        block: object = messages[place or 0].content[outer or 0]
+        if isinstance(block, ToolResultBlock):
+            block = block.content[inner or 0]
+    except IndexError:
+        return None
+    return block if isinstance(block, ImageBlock) else None

@@ -70,6 +70,7 @@ class Dispatch:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._reads = Overlay(pipeline.config.context.read_state)
         self._free_so_far = True
+        self._streaming = True
 
     # -- while the reply streams
 
@@ -89,12 +90,18 @@ class Dispatch:
 
     async def _one(self, call: Call) -> None:
         async with self._slots:
-            await self._pipeline.run(call)
+            try:
+                await self._pipeline.run(call)
+            except StoppedByPerson:
+                if self._streaming:  # nobody waits for this call yet
+                    self._pipeline.control.stop()
+                raise
 
     # -- endings
 
     async def finish(self) -> None:
         """The message ended whole: run what is left. Raises ``StoppedByPerson``."""
+        self._streaming = False
         self._reads.commit()
         try:
             for group in self._groups():

@@ -6,6 +6,7 @@ compaction join here, each as one more kind of :class:`Remedy`.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +15,9 @@ from agent_kernel.model_types import ReplyFailed
 
 MAX_CONTINUATIONS = 3
 """How often in a row a reply that the output limit cut is continued (SPEC L4)."""
+
+_REPAIRS = {"thinking": 1, "images": 5}
+"""How often each may be tried: an endpoint names one bad image at a time."""
 
 _SAYINGS = {
     ModelErrorKind.RATE_LIMIT: "The model's rate limit is reached.",
@@ -65,15 +69,15 @@ class Recovery:
 
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     retries: int = 0
-    repaired: set[str] = field(default_factory=set)
+    repairs: Counter[str] = field(default_factory=Counter)
 
     def after(self, failure: ReplyFailed) -> Remedy:
         """Decide what to do after a failure."""
         repair = _repair_for(failure)
         if repair is not None:
-            if repair in self.repaired:
+            self.repairs[repair] += 1
+            if self.repairs[repair] > _REPAIRS[repair]:
                 return Remedy("give_up")
-            self.repaired.add(repair)
             text = f"{_SAYINGS[failure.kind]} Trying again without it."
             return Remedy("retry", text=text, repair=repair)
         delay = self.policy.delay(self.retries + 1, failure)

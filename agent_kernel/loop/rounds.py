@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from agent_kernel.context.image_limits import image_at
+from agent_kernel.context.images import image_digest
 from agent_kernel.context.normalise import after_boundary, normalise
 from agent_kernel.context.text import clean_text, reminder
 from agent_kernel.events import (
@@ -174,15 +176,16 @@ class Rounds:
                 tell=self.tell,
                 on_tool_use=dispatch.offer,
             )
+            request = self.request()
             try:
-                reply = await turn.stream(self.ports.client, self.request())
+                reply = await turn.stream(self.ports.client, request)
                 if reply.failure is None and reply.stop_reason != "refusal":
                     return reply, dispatch
                 await self._withdraw(reply, dispatch)
                 if reply.failure is None:
                     self._withdraw_turn()
                     raise Ended(RunEnd.REFUSED, "The model declined to answer this.")
-                await self._recover(recovery, reply.failure)
+                await self._recover(recovery, reply.failure, request)
             except asyncio.CancelledError:
                 await self._keep_cut(turn.reply, dispatch)
                 raise Ended(RunEnd.ABORTED_STREAMING, STOPPED) from None
@@ -209,7 +212,9 @@ class Rounds:
                 stone = TombstoneMessage(uuid="", target_uuid=message.uuid, reason="refused")
                 self.conversation.add(stone)
 
-    async def _recover(self, recovery: Recovery, failure: ReplyFailed) -> None:
+    async def _recover(
+        self, recovery: Recovery, failure: ReplyFailed, request: ModelRequest
+    ) -> None:
         remedy = recovery.after(failure)
         if remedy.action == "give_up":
             end = RunEnd.PROMPT_TOO_LONG if failure.kind == "prompt_too_long" else None
@@ -217,7 +222,11 @@ class Rounds:
         if remedy.repair == "thinking":
             self.conversation.repairs.drop_thinking = True
         elif remedy.repair == "images":
-            self.conversation.repairs.drop_images = True
+            image = image_at(request.messages, failure.message)
+            if image is None:
+                self.conversation.repairs.drop_images = True
+            else:
+                self.conversation.repairs.bad_images.add(image_digest(image))
         until = self.ports.clock.now() + remedy.delay if remedy.delay else None
         self._warn("retry", remedy.text, until=until)
         if remedy.delay:

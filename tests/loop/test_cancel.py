@@ -255,3 +255,20 @@ async def test_cancelling_the_reader_ends_the_run_in_order(model_server: Scripte
         await run
     assert results(loop)["s"] == ("This call was interrupted by the user.", True)
     await goes_on(loop)
+
+
+async def test_deny_and_stop_of_an_early_call_ends_the_stream_too(
+    model_server: ScriptedServer,
+) -> None:
+    parts = [call("Look", "r1"), {"text": "and "}, {"wait_for": "never"}]
+    model_server.script([AGAIN, {"contains": "go", "steps": [parts]}])
+    loop = Loop(
+        model_server,
+        [FakeTool("Look", read_only=True, concurrent=True)],
+        gate=FakeGate(default="ask"),
+        approver=ScriptedApprover(["deny_stop"]),
+    )
+    await loop.run("go")
+    assert loop.end.end is RunEnd.ABORTED_STREAMING
+    assert "tool_finished r1 denied" in told(loop.events)
+    await goes_on(loop)

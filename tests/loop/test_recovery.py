@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from agent_kernel.errors import ModelErrorKind
 from agent_kernel.events import Notice, Tombstone, ToolFinished
 from agent_kernel.loop.recovery import Recovery, RetryPolicy
-from agent_kernel.messages import AssistantMessage
+from agent_kernel.messages import AssistantMessage, ImageBlock
 from agent_kernel.model.scripted import ScriptedServer
 from agent_kernel.model_types import ReplyFailed
 from agent_kernel.testing.tools import FakeInput, FakeTool
-from agent_kernel.tool_types import ToolContext
+from agent_kernel.tool_types import ToolContext, ToolResult
 from agent_kernel.vocabulary import RunEnd
 from tests.support.loop import Loop, told
 
@@ -139,8 +142,40 @@ def test_a_pause_beyond_patience_is_reported_instead_of_waited_for() -> None:
 
 
 @pytest.mark.parametrize("kind", [ModelErrorKind.BAD_THINKING, ModelErrorKind.BAD_IMAGE])
-def test_a_repair_is_tried_once(kind: ModelErrorKind) -> None:
+def test_a_repair_is_not_tried_for_ever(kind: ModelErrorKind) -> None:
     recovery = Recovery()
     failure = ReplyFailed(kind=kind, message="")
-    assert recovery.after(failure).repair is not None
-    assert recovery.after(failure).action == "give_up"
+    tried = 0
+    while recovery.after(failure).repair is not None:
+        tried += 1
+    assert tried == (1 if kind is ModelErrorKind.BAD_THINKING else 5)
+
+
+async def test_the_image_an_endpoint_names_is_left_out_and_the_others_stay(
+    model_server: ScriptedServer,
+) -> None:
+    images = tuple(
+        ImageBlock(media_type="image/png", data=base64.b64encode(_png(shade)).decode())
+        for shade in (1, 2)
+    )
+
+    async def plot(input: FakeInput, context: ToolContext) -> ToolResult:
+        return ToolResult(images)
+
+    message = "messages.2.content.0.tool_result.content.1.image.source.base64: image is too large"
+    steps = [
+        [call("Plot", "p1")],
+        {"fault": {"status": 400, "message": message}, "blocks": [{"text": "Done."}]},
+    ]
+    model_server.script([{"contains": "go", "steps": steps}])
+    loop = Loop(model_server, [FakeTool("Plot", plot)])
+    await loop.run("go")
+    assert loop.end.end is RunEnd.COMPLETED
+    (result,) = model_server.requests[-1]["messages"][-1]["content"]
+    assert [block["type"] for block in result["content"]] == ["image", "text"]
+
+
+def _png(shade: int) -> bytes:
+    out = io.BytesIO()
+    Image.new("L", (2, 2), shade).save(out, "PNG")
+    return out.getvalue()
