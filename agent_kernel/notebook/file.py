@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 import uuid
@@ -138,22 +139,22 @@ class FileNotebook:
             done = change(raw)
             mark = _BOM if data.startswith(_BOM.encode()) else ""
             text = mark + done.text(raw)
+            # What is put together from pieces must be JSON again before it replaces the file.
+            if len(json.loads(text.removeprefix(_BOM))["cells"]) != len(done.entries):
+                raise NotebookError(f"{self.path.name} could not be changed as asked.")
             if self.path.read_bytes() == data:
-                self._write(text.encode("utf-8"), done)
+                self._write(text.encode("utf-8"))
                 return done
         raise NotebookUnavailable(f"{self.path.name} is being written by somebody else. Read it.")
 
-    def _write(self, data: bytes, done: Change) -> None:
+    def _write(self, data: bytes) -> None:
         try:
             write_atomic(self.path, data)
         except OSError as error:
             raise NotebookUnavailable(
                 f"{self.path} cannot be written: {error.strerror or error}."
             ) from None
-        back, raw = self._load()
-        if back != data or [cell.text for cell in raw.cells] != [
-            entry.raw.text for entry in done.entries
-        ]:
+        if self.path.read_bytes() != data:
             raise NotebookError(f"{self.path.name} does not hold what was written. Read it again.")
 
 
