@@ -21,7 +21,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
 
-from agent_kernel.errors import SettingsError, WireError
+from agent_kernel.errors import SettingsError, WireError, WireTimeout
 from agent_kernel.events import Event, RunFinished
 from agent_kernel.headless.page import HeadlessPage
 from agent_kernel.headless.policy import DeclaredPolicy
@@ -33,7 +33,7 @@ KERNEL = "agent_kernel"
 # Of no use to the reader of a run: the kernel's remarks on its own transport and the like.
 _QUIET = "--log-level=ERROR"
 _START_LIMIT = 60.0  # seconds
-_BELL_LIMIT = 10.0
+_HELLOS = 6
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,18 @@ class _Runner:
 
     async def _connect(self) -> None:
         """Say hello; a kernel that loads the extension in a cell is greeted when its bell rings."""
-        try:
-            await self._page.connect()
-        except WireError:
-            return
-        await self._greeted()
+        say_hello = self._page.connect
+        for _ in range(_HELLOS):
+            try:
+                await say_hello()
+            except WireTimeout:
+                # A slow machine still imports; the next hello finds it further on.
+                say_hello = self._page.open
+            except WireError:
+                return
+            else:
+                await self._greeted()
+                return
 
     async def _greeted(self) -> None:
         self._connected = True

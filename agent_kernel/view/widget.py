@@ -14,7 +14,13 @@ from typing import Any
 import anywidget
 import traitlets
 
-from agent_kernel.events import Event, PermissionRequested, TextDelta, ThinkingDelta
+from agent_kernel.events import (
+    Event,
+    PermissionRequested,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+)
 from agent_kernel.wire import RunSnapshot, SkillsResult
 
 STATIC = Path(__file__).parent / "static"
@@ -139,14 +145,25 @@ class SkillsWidget(AgentWidget):
 
 
 def join(waiting: list[Event], event: Event) -> None:
-    """Append, joining text with the delta before it of the same block."""
+    """Append, joining text with the delta before it of the same block or call."""
     last = waiting[-1] if waiting else None
-    if (
-        isinstance(event, TextDelta | ThinkingDelta)
-        and isinstance(last, TextDelta | ThinkingDelta)
-        and (type(last), last.message_id, last.index, last.agent_id)
-        == (type(event), event.message_id, event.index, event.agent_id)
+    if last is None or _block(event) is None or _block(event) != _block(last):
+        waiting.append(event)
+    elif isinstance(event, ToolInputDelta) and isinstance(last, ToolInputDelta):
+        text = last.partial_json + event.partial_json
+        waiting[-1] = event.model_copy(update={"partial_json": text})
+    elif isinstance(event, TextDelta | ThinkingDelta) and isinstance(
+        last, TextDelta | ThinkingDelta
     ):
         waiting[-1] = event.model_copy(update={"text": last.text + event.text})
-    else:
-        waiting.append(event)
+
+
+def _block(event: Event) -> tuple[str, str, str, int] | None:
+    """What a delta adds to; None for what is no delta."""
+    match event:
+        case TextDelta() | ThinkingDelta():
+            return (event.type, event.agent_id, event.message_id, event.index)
+        case ToolInputDelta():
+            return (event.type, event.agent_id, event.tool_use_id, 0)
+        case _:
+            return None
