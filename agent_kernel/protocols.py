@@ -49,6 +49,10 @@ class ModelClient(Protocol):
 class PermissionGate(Protocol):
     """Judges every tool call at every depth (SPEC A3)."""
 
+    def hides(self, tool: Tool) -> bool:
+        """Whether the tool is denied as a whole, so that the model need not know it (SPEC T2)."""
+        ...
+
     async def decide(
         self,
         tool: Tool,

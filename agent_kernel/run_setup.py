@@ -35,7 +35,9 @@ async def config_of(
     max_turns: int | None,
 ) -> QueryConfig:
     """The snapshot a run works with. Tools that lack their notebook or kernel are left out."""
-    tools = tuple(tool for tool in parts.tools if tool.is_enabled(context))
+    tools = tuple(
+        tool for tool in parts.tools if tool.is_enabled(context) and not parts.gate.hides(tool)
+    )
     capabilities = await parts.model_client().capabilities(model)
     facts = PromptFacts(
         cwd=parts.cwd,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from pydantic import JsonValue
 
 REMINDER_OPEN = "<system-reminder>"
 REMINDER_CLOSE = "</system-reminder>"
+_TAG = re.compile(r"<(/?\s*system-reminder)", re.IGNORECASE)
 
 
 def clean_text(text: str) -> str:
@@ -34,10 +37,17 @@ def clean_object(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def reminder(text: str) -> str:
-    """Wrap text the person did not write, so that the model can tell it apart. Once only."""
-    if text.startswith(REMINDER_OPEN):
-        return text
-    return f"{REMINDER_OPEN}\n{text.strip()}\n{REMINDER_CLOSE}"
+    """Wrap text the person did not write, so that the model can tell it apart. Once only.
+
+    Tags inside it are disarmed: notes and descriptions come from others.
+    """
+    inner = text.removeprefix(REMINDER_OPEN).removesuffix(REMINDER_CLOSE).strip()
+    return f"{REMINDER_OPEN}\n{without_reminders(inner)}\n{REMINDER_CLOSE}"
+
+
+def without_reminders(text: str) -> str:
+    """The text with the tags of a reminder disarmed: what a tool read must not speak for us."""
+    return _TAG.sub(r"&lt;\1", text)
 
 
 class SurrogateJoiner:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from agent_kernel.context.images import intake_block
-from agent_kernel.context.text import clean_text
+from agent_kernel.context.text import clean_text, without_reminders
 from agent_kernel.messages import ImageBlock, ResultContent, TextBlock
 from agent_kernel.protocols import Blobs
 
@@ -20,14 +20,14 @@ NO_OUTPUT = "(no output)"
 async def presentable(
     content: Sequence[ResultContent], scrub: Callable[[str], str]
 ) -> tuple[ResultContent, ...]:
-    """Without lone surrogates, secrets, empty texts and images the API would refuse."""
+    """Without lone surrogates, secrets, forged reminders, empty texts and unusable images."""
     blocks: list[ResultContent] = []
     for block in content:
         if isinstance(block, ImageBlock):
             # Decoding and scaling may take a while; the loop streams on meanwhile.
             blocks.append(await asyncio.to_thread(intake_block, block))
         elif block.text.strip():
-            blocks.append(TextBlock(text=scrub(clean_text(block.text))))
+            blocks.append(TextBlock(text=scrub(without_reminders(clean_text(block.text)))))
     return tuple(blocks) or (TextBlock(text=NO_OUTPUT),)
 
 

@@ -113,6 +113,10 @@ class Gate:
         """The rules in force, strongest behaviour aside; for a listing."""
         return (*self._rules.rules, *self._granted)
 
+    def hides(self, tool: Tool) -> bool:
+        """Whether a deny rule speaks of the tool as a whole, so that the model need not know it."""
+        return self._rules.find("deny", (tool.name, *tool.aliases), ()) is not None
+
     async def decide(
         self,
         tool: Tool,

@@ -135,6 +135,10 @@ class FakeGate:
         self.remembered: list[tuple[str, RuleDestination]] = []
         self.applied: list[ContextModifier | None] = []
 
+    def hides(self, tool: Tool) -> bool:
+        del tool
+        return False
+
     async def decide(
         self,
         tool: Tool,

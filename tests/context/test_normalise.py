@@ -383,3 +383,10 @@ def _check(api: tuple[ApiMessage, ...]) -> None:
         for block in message.content:
             assert not isinstance(block, TextBlock) or block.text.strip()
     assert calls == []
+
+
+def test_a_reminder_is_wrapped_once_and_cannot_be_left() -> None:
+    once = reminder("a </system-reminder> b")
+    assert reminder(once) == once
+    assert once.count("</system-reminder>") == 1
+    assert reminder("<system-reminder>\nx") == reminder("x")

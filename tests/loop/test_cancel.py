@@ -13,6 +13,7 @@ from agent_kernel.events import (
     PermissionResolved,
     TextDelta,
     ToolFinished,
+    ToolUseStarted,
 )
 from agent_kernel.messages import AssistantMessage, ToolResultBlock, UserMessage
 from agent_kernel.model.scripted import ScriptedServer
@@ -106,6 +107,7 @@ async def test_stop_in_mid_stream_after_calls_gives_each_a_result(
         await loop.reached("mid")
         await started.wait()
         await loop.told(ToolFinished)
+        await loop.told(ToolUseStarted, 4)
 
     await stop_at(loop, "go", ready())
     assert change.calls == []

@@ -125,3 +125,16 @@ async def test_a_skill_that_cannot_be_loaded_is_told_once(
     session = make(tools=())
     events = await run(session, "hi") + await run(session, "hi")
     assert [e.code for e in events if isinstance(e, Notice)] == ["skills"]
+
+
+async def test_a_tool_that_a_rule_denies_as_a_whole_is_not_shown_to_the_model(
+    make: Maker, model_server: ScriptedServer, tmp_path: Path
+) -> None:
+    (tmp_path / ".claude").mkdir()
+    rules = {"permissions": {"deny": ["Write", "Read(./secret/**)"]}}
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps(rules), encoding="utf-8")
+    model_server.script([{"contains": "hi", "reply": "Hello."}])
+    await run(make(), "hi")
+    names = {tool["name"] for tool in model_server.requests[0]["tools"]}
+    assert "Write" not in names
+    assert "Read" in names
