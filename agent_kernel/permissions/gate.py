@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from agent_kernel.errors import SettingsError
 from agent_kernel.permissions.modes import MODES, inside, is_edit_here
-from agent_kernel.permissions.protected import protected_part
+from agent_kernel.permissions.protected import holds_key, protected_part
 from agent_kernel.permissions.suggest import SESSION_ONLY, suggestions_for
 from agent_kernel.protocols import Trust
 from agent_kernel.settings.rules import Rule, RuleSet, RuleSource, parse_rule, parse_rules
@@ -145,6 +145,11 @@ class Gate:
                 rule=str(rule),
                 reason=f"The deny rule {rule.described} forbids {call.what}. "
                 "No other rule lifts a deny rule; only the person can remove it.",
+            )
+        if any(holds_key(t.value, self._homes) for t in call.targets if t.kind == "path"):
+            return GateDecision(
+                behavior="deny",
+                reason="That file holds the person's key; no rule or mode opens it.",
             )
         if opinion.behavior == "deny":
             return GateDecision(behavior="deny", reason=opinion.reason or "The tool refuses this.")

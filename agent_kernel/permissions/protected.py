@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 
+from agent_kernel.settings.credentials import KEY_FILE
+
 _FOLDERS = frozenset(
     {
         ".git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn",
@@ -22,6 +24,12 @@ _FILES = (
     "maven-wrapper.properties", ".devcontainer.json", ".ripgreprc", "pyrightconfig.json",
     ".mcp.json", ".claude.json", "sitecustomize.py", "usercustomize.py",
 )  # fmt: skip
+
+
+def holds_key(path: str, homes: Iterable[Path]) -> bool:
+    """Whether the path leads to the file the person's key is kept in."""
+    names = {os.path.realpath(Path(home) / KEY_FILE).casefold() for home in homes}
+    return os.path.realpath(path).casefold() in names
 
 
 def protected_part(path: str, homes: Iterable[Path] = ()) -> str | None:

@@ -3,7 +3,9 @@
 A rule is ``Tool`` or ``Tool(text)``. What the text means depends on what the tool says a call is
 about (``RuleTarget``): a path is matched as a gitignore pattern, a command as words, a skill by
 its name. A rule for ``Read`` governs everything that reads a file, one for ``Edit`` everything
-that changes one.
+that changes one. Stricter than other readers of these rules: what may not be read may not be
+changed either, by any tool, and ``Write(path)`` or ``NotebookEdit(path)`` deny and ask as written
+though they never allow.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ _SOURCE_WORDS = {
     "skill": "the running skill",
     "command_line": "the command line",
 }
+
+_EDITORS = {"Write": "Edit", "NotebookEdit": "Edit", "Glob": "Read", "Grep": "Read"}
 
 CASEFOLD = sys.platform in {"darwin", "win32"}
 """Whether the disks of this platform usually take ``.ENV`` for ``.env``."""
@@ -69,6 +73,17 @@ class Rule:
     def described(self) -> str:
         return f"`{self}` ({self.source})"
 
+    @property
+    def is_mute(self) -> bool:
+        """An allow rule for paths that names neither Read nor Edit; nothing consults it."""
+        return (
+            self.behavior == "allow"
+            and self.text.spec is not None
+            and self.text.tool in _EDITORS
+            and self.text.spec != "own"
+            and not self.text.spec.startswith("cell:")
+        )
+
     def matches_bare(self, names: Sequence[str], targets: Sequence[RuleTarget]) -> bool:
         """Whether the rule speaks of the tool as a whole."""
         return self.text.spec is None and self._governs(names, targets)
@@ -78,7 +93,7 @@ class Rule:
         if self.text.spec is None or not self._governs(names, (target,)):
             return False
         if target.kind == "path":
-            return self._matches_path(target.value)
+            return not self.is_mute and self._matches_path(target.value)
         if target.kind == "command":
             return _matches_command(self.text.spec, target.value)
         if target.kind == "name":
@@ -231,9 +246,14 @@ def parse_rules(
             problems.append(f"{source}: a rule is a text such as `Read(./data/**)`, not {text!r}.")
             continue
         try:
-            rules.append(parse_rule(text, behavior, source))
+            rule = parse_rule(text, behavior, source)
         except SettingsError as error:
             problems.append(f"{source}: {error}")
+            continue
+        rules.append(rule)
+        if rule.is_mute:
+            meant = RuleText(_EDITORS[rule.text.tool], rule.text.spec)
+            problems.append(f"{source}: `{rule}` allows nothing. Write `{meant}`.")
     return rules, problems
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agent_kernel.errors import CellChanged, CellNotFound, ToolError
+from agent_kernel.errors import AmbiguousCell, CellChanged, CellNotFound, ToolError
 from agent_kernel.events import NotebookChanged
 from agent_kernel.notebook.cells import find_cell, first_line
 from agent_kernel.protocols import Notebook, NotebookState
@@ -82,15 +83,13 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
         notebook = await notebook_at(input.notebook_path, context)
         state = await notebook.read()
         note_labels(state, context)
-        if input.cell_id:
-            cell = state.cells[find_cell(input.cell_id, state.cells)]
-            if input.edit_mode != "insert":
-                if cell.id == state.running_cell_id:
-                    return "That is the cell this turn runs in; it is the person's. Insert instead."
-                _expected(cell, state, context)
-        if input.edit_mode == "insert":
-            where = _below(_anchor(input, state, context), state)
-            context.run_notes[_where_key(context)] = where
+        # Refusals that quote cells come after the gate: rules may forbid to read this notebook.
+        with suppress(CellNotFound, AmbiguousCell):
+            if input.edit_mode == "insert":
+                where = _below(_anchor(input, state, context), state)
+                context.run_notes[_where_key(context)] = where
+            elif _found(input, state)[1].id == state.running_cell_id:
+                return "That is the cell this turn runs in; it is the person's. Insert instead."
         return None
 
     def display(self, input: NotebookEditInput, context: ToolContext) -> ToolDisplay:
@@ -116,7 +115,8 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
                 cell_type=input.cell_type or "code",
                 new=input.new_source,
             )
-        cell = state.cells[find_cell(input.cell_id or "", state.cells)]
+        _, cell = _found(input, state)
+        _expected(cell, state, context)  # No question about an edit that would be refused.
         return CellPreview(
             op=input.edit_mode,
             cell_id=cell.id,
@@ -177,8 +177,7 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
         state: NotebookState,
         context: ToolContext,
     ) -> ToolResult:
-        index = find_cell(input.cell_id or "", state.cells)
-        cell = state.cells[index]
+        index, cell = _found(input, state)
         doubled = sum(other.id == cell.id for other in state.cells) > 1
         replacing = input.edit_mode == "replace"
         edit = EditOp(
@@ -234,6 +233,11 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
                 changes=(change,),
             )
         )
+
+
+def _found(input: NotebookEditInput, state: NotebookState) -> tuple[int, CellContent]:
+    index = find_cell(input.cell_id or "", state.cells)
+    return index, state.cells[index]
 
 
 def _new_source(input: NotebookEditInput, cell: CellContent) -> str:

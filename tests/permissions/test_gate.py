@@ -201,6 +201,16 @@ async def test_protected_places_are_never_changed_without_a_person(
     assert (await allowing.decide("Read", file_path=path)).behavior == "allow"
 
 
+async def test_the_file_with_the_key_is_neither_read_nor_written(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "link").symlink_to("state/key.json")
+    one = bench(tmp_path, allow=("Read", "Edit"), mode="bypassPermissions")
+    for path in ("state/key.json", "./a/../state/key.json", "link"):
+        assert (await one.decide("Read", file_path=path)).behavior == "deny", path
+        assert (await one.decide("Write", file_path=path, content="")).behavior == "deny", path
+    assert (await one.decide("Read", file_path="state/other.json")).behavior == "allow"
+
+
 def test_ordinary_places_are_not_protected(tmp_path: Path) -> None:
     for path in ("a.py", ".gitignore", ".github/x.yml", ".claude/worktrees/x/a.py", "git/x"):
         assert protected_part(str(tmp_path / path)) is None, path

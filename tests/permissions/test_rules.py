@@ -168,6 +168,16 @@ def test_edit_rules_govern_all_that_edit_and_read_denies_too(tmp_path: Path) -> 
     )
 
 
+def test_only_read_and_edit_rules_allow_paths(tmp_path: Path) -> None:
+    source = RuleSource("user", tmp_path, tmp_path)
+    rules, problems = parse_rules(["Write(a)", "NotebookEdit(own)"], "allow", source)
+    assert len(rules) == 2
+    assert problems == ["user settings: `Write(a)` allows nothing. Write `Edit(a)`."]
+    assert not matches("Write(a)", tmp_path / "a", tmp_path, tool="Write")
+    assert matches("Write(a)", tmp_path / "a", tmp_path, tool="Write", behavior="deny")
+    assert not matches("Write(a)", tmp_path / "a", tmp_path, tool="Edit", behavior="deny")
+
+
 def test_every_path_of_a_call_must_be_allowed(tmp_path: Path) -> None:
     source = RuleSource("user", tmp_path, tmp_path)
     one = parse_rule("Edit(a)", "allow", source)

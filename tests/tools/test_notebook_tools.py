@@ -8,7 +8,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from agent_kernel.errors import CellChanged, CellNotFound
 from agent_kernel.events import NotebookChanged
+from agent_kernel.permissions.gate import Gate
+from agent_kernel.settings.rules import RuleSource, parse_rule
 from agent_kernel.testing.notebook import FakeNotebook, cell
 from agent_kernel.vocabulary import CellChange, CellOutput, CellPreview
 from agent_kernel.wire import NotebookRunResult, source_hash
@@ -223,6 +226,7 @@ async def test_an_edit_the_page_did_not_make_is_an_error(
 
 
 async def test_approvals_show_the_whole_cell_and_where_it_goes(bench: Bench) -> None:
+    await bench.call("Read", file_path="tour.ipynb")
     source = "x\n" * 3000 + "bad()"
     assert await bench.preview("NotebookEdit", edit_mode="insert", new_source=source) == (
         CellPreview(op="insert", where="below this cell", new=source)
@@ -234,6 +238,25 @@ async def test_approvals_show_the_whole_cell_and_where_it_goes(bench: Bench) -> 
     assert deleting == CellPreview(
         op="delete", cell_id="aaa1", where="[3]", old="print('hi')", new=None
     )
+
+
+async def test_no_question_is_asked_about_an_edit_that_would_be_refused(bench: Bench) -> None:
+    with pytest.raises(CellChanged):
+        await bench.preview("NotebookEdit", cell_id="aaa1", new_source="y")
+    with pytest.raises(CellNotFound):
+        await bench.preview("NotebookEdit", cell_id="zzz", new_source="y")
+
+
+async def test_what_must_not_be_read_is_not_quoted_before_the_gate(
+    bench: Bench, tmp_path: Path
+) -> None:
+    source = RuleSource("user", tmp_path, tmp_path)
+    bench.gate = Gate([parse_rule("Read(*.ipynb)", "deny", source)], cwd=tmp_path)
+    tool = bench.tools["NotebookEdit"]
+    for call in ({"cell_id": "aaa1", "new_source": "y"}, {"cell_id": "zzz", "new_source": "y"}):
+        parsed = tool.parse_input(dict(call))
+        assert await tool.validate_input(parsed, bench.context) is None
+        assert (await bench.decide("NotebookEdit", **call)).behavior == "deny"
 
 
 async def test_another_notebook_is_edited_in_its_file_below_the_folder_only(
