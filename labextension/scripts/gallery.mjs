@@ -20,7 +20,8 @@ await esbuild.build({
   format: 'iife',
   target: 'es2022',
   jsx: 'automatic',
-  define: { 'process.env.NODE_ENV': '"development"' },
+  minify: true,
+  define: { 'process.env.NODE_ENV': '"production"' },
   logLevel: 'warning'
 });
 for (const theme of themes) {
@@ -37,7 +38,7 @@ await writeFile(
 <style>
   body { margin: 0; background: var(--jp-layout-color0, #fff); font-family: var(--jp-ui-font-family, sans-serif); }
   .gallery-cell { padding: 8px; }
-  .gallery-panel { height: 720px; }
+  .gallery-panel { height: 100vh; }
 </style>
 <script>
   // Before anything is drawn: the theme of the address (?theme=theme-dark-extension).

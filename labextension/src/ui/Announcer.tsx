@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { JSX } from 'react';
 import type { PermissionRequested } from '../protocol/generated';
 import type { RunState } from '../session/state';
+import { spoken } from './visible';
 import { endWords } from './words';
 
 export interface AnnouncerProps {
@@ -47,7 +48,7 @@ export function Announcer({ run, pending, growing }: AnnouncerProps): JSX.Elemen
       <div aria-live="polite">{words}</div>
       <div aria-live="polite">{end}</div>
       <div role="alert" aria-live="assertive">
-        {question === undefined ? '' : `${question.title} Waiting for your answer.`}
+        {question === undefined ? '' : `${spoken(question.title)} Waiting for your answer.`}
       </div>
     </div>
   );

@@ -10,7 +10,7 @@ import { AlwaysAllow, DenyMenu } from './ApprovalMenus';
 import { Icon } from './icons';
 import { useRequest } from './parts';
 import { PreviewView } from './PreviewView';
-import { VisibleText, oneLine } from './visible';
+import { VisibleText, oneLine, spoken } from './visible';
 import { DECISIONS, resolvedWords } from './words';
 
 export interface ApprovalProps {
@@ -56,7 +56,7 @@ function Resolved({ request, resolution }: ResolvedProps): JSX.Element {
       className="ak-root ak-resolved"
       tabIndex={-1}
       data-lm-suppress-shortcuts
-      title={oneLine(request.title)}
+      title={spoken(request.title)}
     >
       <VisibleText text={resolvedWords(resolution)} />
     </div>
@@ -165,7 +165,7 @@ function OpenApproval({ request, actions }: OpenProps): JSX.Element {
                 type="button"
                 className="ak-button ak-primary"
                 disabled={off}
-                title={forSession ? `Rule: ${forSession.rule}` : undefined}
+                title={forSession ? `Rule: ${spoken(forSession.rule)}` : undefined}
                 onClick={() =>
                   answer('allow_session', forSession ? { rule: forSession.rule, destination: 'session' } : {})
                 }

@@ -5,7 +5,7 @@ import type { SessionState } from '../session/state';
 import type { SessionActions } from './actions';
 import { Icon } from './icons';
 import { useRequest } from './parts';
-import { oneLine } from './visible';
+import { spoken } from './visible';
 import { MODES } from './words';
 
 export interface PanelHeaderProps {
@@ -24,7 +24,7 @@ export function PanelHeader(props: PanelHeaderProps): JSX.Element {
   const ready = state.connection === 'ready';
   const { busy, problem, run } = useRequest();
   const [sure, setSure] = useState(false);
-  const name = notebookName === null ? 'No notebook' : oneLine(notebookName);
+  const name = notebookName === null ? 'No notebook' : spoken(notebookName);
   const mode = MODES.find(known => known.mode === state.mode);
   return (
     <header className="ak-panel-head">
@@ -67,9 +67,9 @@ export function PanelHeader(props: PanelHeaderProps): JSX.Element {
       {ready ? (
         <div className="ak-row ak-pickers">
           <ModelPicker state={state} models={models} onPick={model => void run(() => actions.set({ model }))} />
-          <label className="ak-pick" title={mode?.says}>
-            <span className="ak-sr">Mode</span>
+          <span className="ak-pick" title={mode?.says}>
             <select
+              aria-label="Mode"
               className={state.mode === 'bypassPermissions' ? 'ak-select ak-danger' : 'ak-select'}
               value={state.mode}
               onChange={event => {
@@ -83,7 +83,7 @@ export function PanelHeader(props: PanelHeaderProps): JSX.Element {
                 </option>
               ))}
             </select>
-          </label>
+          </span>
         </div>
       ) : null}
       {contextUsed === undefined || !ready ? null : (
@@ -128,15 +128,14 @@ function ModelPicker({ state, models, onPick }: ModelPickerProps): JSX.Element |
     );
   }
   return (
-    <label className="ak-pick">
-      <span className="ak-sr">Model</span>
-      <select className="ak-select" value={current} onChange={event => onPick(event.target.value)}>
+    <span className="ak-pick">
+      <select aria-label="Model" className="ak-select" value={current} onChange={event => onPick(event.target.value)}>
         {choices.map(model => (
           <option key={model} value={model}>
             {model}
           </option>
         ))}
       </select>
-    </label>
+    </span>
   );
 }

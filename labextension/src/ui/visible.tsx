@@ -97,6 +97,13 @@ export function oneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, ' ⏎ ');
 }
 
+/** The same for attributes and for what is read out: labels instead of boxes, on one line. */
+export function spoken(text: string): string {
+  return pieces(oneLine(text))
+    .map(piece => piece.label ?? piece.text)
+    .join('');
+}
+
 export interface VisibleTextProps {
   readonly text: string;
   /** Where a person decides by it: long padding is named as well. */
