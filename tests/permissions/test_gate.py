@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from agent_kernel.errors import SettingsError
@@ -350,3 +353,31 @@ def test_nothing_is_written_below_the_persons_own_settings(own_home: Path) -> No
     with pytest.raises(SettingsError, match="only read"):
         Gate.from_settings(settings).remember("Edit(a)", "project")
     assert list((own_home / ".claude").iterdir()) == []
+
+
+RULES = st.lists(
+    st.tuples(
+        st.sampled_from(["allow", "ask", "deny"]),
+        st.sampled_from(["Write", "Edit", "Edit(src/**)", "Edit(*.py)", "Edit(docs/**)", "Python"]),
+        st.sampled_from(["managed", "local", "project", "user", "session"]),
+    ),
+    max_size=6,
+)
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(written=RULES)
+async def test_the_strongest_matching_rule_decides_in_any_order(
+    tmp_path: Path, written: list[tuple[Any, str, Any]]
+) -> None:
+    rules = [
+        parse_rule(text, behavior, RuleSource(source, tmp_path, tmp_path))
+        for behavior, text, source in written
+    ]
+    matching = {
+        behavior for behavior, text, _ in written if text not in {"Edit(docs/**)", "Python"}
+    }
+    strongest = next((b for b in ("deny", "ask", "allow") if b in matching), "ask")
+    for ordered in (rules, rules[::-1]):
+        one = Bench(tmp_path, gate=Gate(ordered, cwd=tmp_path))
+        assert (await one.decide("Write", **WRITE)).behavior == strongest
