@@ -65,7 +65,8 @@ class Endpoint:
             mode=snapshot.mode,
             model=snapshot.model,
             snapshot=snapshot,
-            pending=host.desk.pending(),
+            # Stamped with their run, unlike those of the desk: a view finds its own by that.
+            pending=snapshot.pending,
             skills=await commands.list_skills(host),
         )
 

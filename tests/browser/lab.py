@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
 
 START_LIMIT = 60.0
@@ -108,10 +107,11 @@ class LabServer:
             if self._process is not None and self._process.poll() is not None:
                 break
             try:
-                with urllib.request.urlopen(f"{self.url}/api", timeout=2):
-                    return
-            except OSError:
+                self._api("")
+            except (OSError, http.client.HTTPException):
                 time.sleep(0.1)
+            else:
+                return
         log = (self.state / "server.log").read_text("utf-8", "replace")
         raise RuntimeError(f"JupyterLab did not start:\n{log[-4000:]}")
 
@@ -121,11 +121,13 @@ class LabServer:
             self._api(f"sessions/{session['id']}", "DELETE")
 
     def _api(self, path: str, method: str = "GET") -> Any:
-        request = urllib.request.Request(f"{self.url}/api/{path}", method=method)
-        request.add_header("X-XSRFToken", "tests")
-        request.add_header("Cookie", "_xsrf=tests")
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            body = answer.read()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            headers = {"X-XSRFToken": "tests", "Cookie": "_xsrf=tests"}
+            connection.request(method, f"/api/{path}", headers=headers)
+            body = connection.getresponse().read()
+        finally:
+            connection.close()
         return json.loads(body) if body else None
 
     def write_notebook(
@@ -135,17 +137,25 @@ class LabServer:
         kernel: str = "agent_kernel",
     ) -> Path:
         """A notebook of code cells, or ``("markdown", text)``; ids are ``c0``, ``c1``, …"""
-        made = []
+        made: list[dict[str, Any]] = []
         for number, cell in enumerate(cells):
             kind, source = ("code", cell) if isinstance(cell, str) else cell
-            make = new_code_cell if kind == "code" else new_markdown_cell
-            made.append(make(source, id=f"c{number}"))
-        metadata = {"kernelspec": {"name": kernel, "display_name": kernel, "language": "python"}}
+            code: dict[str, Any] = {"outputs": [], "execution_count": None} if kind == "code" else {}
+            made.append(
+                {"cell_type": kind, "id": f"c{number}", "metadata": {}, "source": source, **code}
+            )
+        spec = {"name": kernel, "display_name": kernel, "language": "python"}
+        notebook = {
+            "cells": made,
+            "metadata": {"kernelspec": spec},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
         path = self.root / name
-        nbformat.write(new_notebook(cells=made, metadata=metadata), path)
+        path.write_text(json.dumps(notebook, indent=1) + "\n", "utf-8")
         return path
 
-    def read_notebook(self, name: str) -> nbformat.NotebookNode:
+    def read_notebook(self, name: str) -> Any:
         """The saved file, validated."""
         notebook = nbformat.read(self.root / name, as_version=4)
         nbformat.validate(notebook)

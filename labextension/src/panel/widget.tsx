@@ -11,6 +11,8 @@ import { agentIcon } from './icon';
 import { suggestionsFor } from './suggestions';
 
 export const PANEL_ID = 'agent-kernel-panel';
+/** What the style sheet draws the number on the tab from. */
+const PENDING = 'agent-kernel-pending';
 
 const nothing = (): Promise<never> => Promise.reject(new Error('No kernel is connected.'));
 
@@ -47,7 +49,10 @@ export class AgentPanel extends ReactWidget {
   setPending(count: number): void {
     const waiting = count === 1 ? '1 approval waits' : `${count} approvals wait`;
     this.title.caption = count > 0 ? `Agent: ${waiting}` : 'Agent';
-    this.title.dataset = count > 0 ? { 'agent-kernel-pending': String(count) } : {};
+    // The shell keeps its own entries in here.
+    const rest = Object.entries(this.title.dataset).filter(([key]) => key !== PENDING);
+    const own: [string, string][] = count > 0 ? [[PENDING, String(count)]] : [];
+    this.title.dataset = Object.fromEntries([...rest, ...own]);
   }
 
   override dispose(): void {
