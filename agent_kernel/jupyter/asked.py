@@ -15,6 +15,7 @@ class AskedCell:
         self.cell_id = cell_id
         self.main = main
         self.loop = asyncio.get_running_loop()
+        self.started = False
         self.withdrawn: asyncio.Future[str] = self.loop.create_future()
 
 
@@ -24,12 +25,14 @@ class AskedCells:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cells: list[AskedCell] = []
+        self._dropped: set[str] = set()
 
     @contextlib.contextmanager
     def asked(self, cell_id: str, *, main: bool) -> Iterator[AskedCell]:
         cell = AskedCell(cell_id, main=main)
         with self._lock:
             self._cells.append(cell)
+            self._dropped.discard(cell_id)
         try:
             yield cell
         finally:
@@ -45,9 +48,24 @@ class AskedCells:
         """Whether this cell, on the main shell, is one that a run waits for."""
         return any(cell.cell_id == cell_id and cell.main for cell in self._snapshot())
 
-    @property
-    def waits_for_main(self) -> bool:
-        return any(cell.main for cell in self._snapshot())
+    def started(self, cell_id: object) -> bool:
+        """A request of the main shell is about to run; False if nobody wants it any more."""
+        with self._lock:
+            if cell_id in self._dropped:
+                self._dropped = {other for other in self._dropped if other != cell_id}
+                return False
+            for cell in self._cells:
+                if cell.main and cell.cell_id == cell_id:
+                    cell.started = True
+            return True
+
+    def stop_main(self) -> bool:
+        """The run is stopped: True if one of its cells runs on the main shell and has to be
+        interrupted; one that has not begun will not begin."""
+        with self._lock:
+            cells = [cell for cell in self._cells if cell.main]
+            self._dropped |= {cell.cell_id for cell in cells if not cell.started}
+            return any(cell.started for cell in cells)
 
     def withdraw_main(self, reason: str) -> None:
         """The main shell has taken up another cell, which will not end before these are waited for.

@@ -15,6 +15,7 @@ import getpass
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
+from agent_kernel.jupyter.asked import AskedCells
 from agent_kernel.jupyter.jobs import JobInterrupted, JobQueue
 from agent_kernel.jupyter.parent import owning_output, parent_of, without_subshell
 from agent_kernel.notebook.masked import run_masked
@@ -22,18 +23,22 @@ from agent_kernel.notebook.masked import run_masked
 _MARK = "_agent_kernel_handover"
 
 
-class Handover:
-    """The patch of one kernel. ``wanted`` says whether a cell id is one the run asked to run."""
+def _cell_id(parent: dict[str, Any]) -> object:
+    return (parent.get("metadata") or {}).get("cellId")
 
-    def __init__(self, kernel: Any, jobs: JobQueue, wanted: Callable[[str], bool]) -> None:
+
+class Handover:
+    """The patch of one kernel; ``asked`` knows the cells that a run waits for."""
+
+    def __init__(self, kernel: Any, jobs: JobQueue, asked: AskedCells) -> None:
         self._kernel = kernel
         self._jobs = jobs
-        self._wanted = wanted
+        self._asked = asked
         self._do_execute = kernel.do_execute
         self._execute_request = kernel.shell_handlers["execute_request"]
 
     def install(self) -> None:
-        """Once per kernel; a kernel without subshells never sends such a request."""
+        """Once per kernel."""
         if getattr(self._kernel, _MARK, None) is not None:
             return
         setattr(self._kernel, _MARK, self)
@@ -55,6 +60,8 @@ class Handover:
     async def do_execute(self, code: str, silent: bool, *args: Any, **kwargs: Any) -> Any:
         parent = parent_of(self._kernel.shell)
         if not self._is_nested(parent):
+            if not self._asked.started(_cell_id(parent)):
+                return self._failed("KeyboardInterrupt", "The run was stopped before this began.")
             return await self._do_execute(code, silent, *args, **kwargs)
         clean = without_subshell(parent)
 
@@ -73,8 +80,8 @@ class Handover:
     def _is_nested(self, parent: dict[str, Any]) -> bool:
         if not self._jobs.is_open or not parent.get("header", {}).get("subshell_id"):
             return False
-        cell_id = (parent.get("metadata") or {}).get("cellId")
-        return isinstance(cell_id, str) and self._wanted(cell_id)
+        cell_id = _cell_id(parent)
+        return isinstance(cell_id, str) and self._asked.on_subshell(cell_id)
 
     def _bump(self) -> None:
         """A number of its own for the nested run; older IPythons still hold the blocked one."""

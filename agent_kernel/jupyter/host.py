@@ -97,8 +97,8 @@ class KernelHost:
         self._background: set[asyncio.Task[Any]] = set()
         self._handover: Handover | None = None
         kernel = kernel_of(shell)
-        if kernel is not None and getattr(kernel, "_supports_kernel_subshells", False):
-            self._handover = Handover(kernel, self.jobs, self.asked.on_subshell)
+        if kernel is not None:
+            self._handover = Handover(kernel, self.jobs, self.asked)
             self._handover.install()
         thread.call_soon(self.warm)
 

@@ -15,6 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
@@ -34,10 +35,16 @@ class Job(Generic[T]):
         self.keep = keep
         self.future: concurrent.futures.Future[T] = concurrent.futures.Future()
 
-    def run(self) -> None:
-        """Run it here. Only ``KeyboardInterrupt`` gets out, and leaves the future open."""
-        if not self.future.set_running_or_notify_cancel():
-            return
+    def begin(self) -> bool:
+        """False if it was withdrawn before its turn."""
+        return self.future.set_running_or_notify_cancel()
+
+    def call(self) -> Callable[[], None]:
+        """Run the function here; gives back what settles the future with its outcome.
+
+        Only ``KeyboardInterrupt`` gets out. The future is not settled here, where an interrupt
+        may strike between any two lines and leave those who wait for it waiting.
+        """
         try:
             if self._context is None:
                 result = self._function()
@@ -46,9 +53,8 @@ class Job(Generic[T]):
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit of user code is a result too
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(result)
+            return partial(self.future.set_exception, error)
+        return partial(self.future.set_result, result)
 
     def refuse(self) -> None:
         """The cell ended before the job's turn came."""
@@ -175,19 +181,21 @@ class JobQueue:
             return False
 
     def _run(self, job: Job[Any]) -> None:
+        if not job.begin():
+            return
+        settle: Callable[[], None] = partial(job.future.set_exception, JobInterrupted())
         with self._lock:
             previous, self._current = self._current, job
         try:
             with _user_interrupts():
-                job.run()
+                settle = job.call()
         except KeyboardInterrupt:
             # Nobody in the job's code swallowed it: it is ours or the person's.
             self.note_interrupt()
         finally:
             with self._lock:
                 self._current = previous
-            if not job.future.done():  # the interrupt fell between our own lines
-                job.future.set_exception(JobInterrupted())
+            settle()
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[None]:

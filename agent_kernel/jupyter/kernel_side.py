@@ -44,5 +44,5 @@ class HostSide:
 
     def interrupt_cell(self) -> None:
         host = self._host
-        if not host.jobs.interrupt_current() and host.asked.waits_for_main:
+        if not host.jobs.interrupt_current() and host.asked.stop_main():
             interrupt_thread(threading.main_thread().ident or 0)

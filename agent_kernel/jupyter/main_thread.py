@@ -68,10 +68,14 @@ class MainThread:
             if job.cancelled() and (task is None or not task.cancelling()):
                 raise ToolError("The cell that was running has ended.") from None
             # A job that waits is withdrawn; one that runs is interrupted.
-            if not job.cancel() and not job.done():
-                self._jobs.interrupt_current()
-                await asyncio.wait({waiting}, timeout=_STOP_WAIT)
+            if not job.cancel():
+                await self._interrupt(job)
             raise
+
+    async def _interrupt(self, job: concurrent.futures.Future[T]) -> None:
+        if not job.done():
+            self._jobs.interrupt_current()
+            await asyncio.wait({asyncio.wrap_future(job)}, timeout=_STOP_WAIT)
 
     async def _run_when_idle(self, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
@@ -87,7 +91,8 @@ class MainThread:
         try:
             await self._wait_for_start(started, request)
         except BaseException:
-            job.cancel()
+            if not job.cancel():
+                await self._interrupt(job)  # it began at this very moment
             request.cancel()
             raise
         return await self._finish(job)

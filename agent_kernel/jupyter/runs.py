@@ -166,12 +166,22 @@ class Runs:
 
     async def stop(self, run_id: str | None = None) -> bool:
         """Stop a run, or whatever is on, the innermost first."""
-        stopped = False
-        for ticket in reversed(list(self._active)):
-            if ticket.session is None or run_id not in (None, ticket.run_id):
-                continue
-            stopped = await ticket.session.stop(ticket.run_id) or stopped
-        return stopped
+        wanted = [
+            ticket
+            for ticket in reversed(self._active)
+            if ticket.session is not None and run_id in (None, ticket.run_id)
+        ]
+        if not wanted:
+            return False
+        loop = asyncio.get_running_loop()
+        ends = {
+            loop.create_task(ticket.session.stop(ticket.run_id))
+            for ticket in wanted
+            if ticket.session is not None
+        }
+        # Who asked is answered in time, even if a run takes longer to end.
+        done, _ = await asyncio.wait(ends, timeout=STOP_LIMIT)
+        return len(done) < len(ends) or any(task.result() for task in done)
 
     async def _play(self, session: AgentSession, ticket: Ticket) -> RunFinished:
         order = ticket.order

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 
 import pytest
 
@@ -125,7 +126,7 @@ async def test_an_error_of_code_goes_to_the_model_and_the_turn_goes_on(
 async def test_stop_ends_a_turn_in_mid_stream_and_the_next_one_works(
     notebook: Notebook, server: ScriptedServer
 ) -> None:
-    gate = f"stream-{id(notebook)}"
+    gate = f"stream-{secrets.token_hex(4)}"
     server.script(
         [{"contains": "stream for long", "steps": [[{"text": "Begin"}, {"wait_for": gate}]]}]
     )
