@@ -369,34 +369,3 @@ class OkResult(Frozen):
 
 class RunIdParams(Frozen):
     run_id: str
-
-
-FRONT_END_METHODS: dict[str, tuple[type[Frozen] | None, type[Frozen]]] = {
-    "hello": (HelloParams, HelloResult),
-    "bye": (ByeParams, OkResult),
-    "prompt": (PromptParams, PromptResult),
-    "answer": (AnswerParams, AnswerResult),
-    "stop": (StopParams, StopResult),
-    "set": (SetParams, SetResult),
-    "command": (CommandParams, CommandResult),
-    "skills": (None, SkillsResult),
-    "complete": (CompleteParams, CompleteResult),
-    "sessions": (None, SessionsResult),
-    "new": (None, NewResult),
-    "snapshot": (SnapshotParams, Snapshot),
-    "ping": (None, OkResult),
-}
-"""Methods the kernel answers: name -> (params or None, result)."""
-
-KERNEL_METHODS: dict[str, tuple[type[Frozen] | None, type[Frozen]]] = {
-    "notebook.read": (NotebookReadParams, NotebookReadResult),
-    "notebook.edit": (NotebookEditParams, NotebookEditResult),
-    "notebook.outputs": (NotebookOutputsParams, OkResult),
-    "notebook.run": (NotebookRunParams, NotebookRunResult),
-    "notebook.reveal": (CellIdParams, OkResult),
-    "notebook.save": (None, OkResult),
-    "notebook.undo": (RunIdParams, NotebookEditResult),
-    "kernel.execute": (KernelExecuteParams, KernelExecuteResult),
-    "ping": (None, OkResult),
-}
-"""Methods the page answers: name -> (params or None, result)."""

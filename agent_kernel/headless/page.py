@@ -16,7 +16,7 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from nbformat import NotebookNode, from_dict
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
-from agent_kernel import wire
+from agent_kernel import wire, wire_methods
 from agent_kernel.errors import WireError
 from agent_kernel.events import Event, PermissionRequested
 from agent_kernel.headless.document import Document
@@ -156,7 +156,7 @@ class HeadlessPage:
             "ping": self._ok,
         }
         return {
-            name: Method(wire.KERNEL_METHODS[name][0], handler)
+            name: Method(wire_methods.KERNEL_METHODS[name][0], handler)
             for name, handler in handlers.items()
         }
 

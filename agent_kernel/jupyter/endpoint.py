@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from agent_kernel import __version__, wire
+from agent_kernel import __version__, wire, wire_methods
 from agent_kernel.errors import AgentKernelError, SettingsError, SkillError, WireError
 from agent_kernel.jupyter import commands
 from agent_kernel.jupyter.completion import complete
@@ -43,7 +43,7 @@ class Endpoint:
             "ping": self.ping,
         }
         return {
-            name: Method(wire.FRONT_END_METHODS[name][0], handler)
+            name: Method(wire_methods.FRONT_END_METHODS[name][0], handler)
             for name, handler in handlers.items()
         }
 
