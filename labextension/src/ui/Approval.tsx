@@ -231,16 +231,16 @@ function Facts({ id, request }: { id: string; request: PermissionRequested }): J
     { name: 'Asked by', text: request.agent_id === 'main' ? '' : `sub-agent ${request.agent_id}` }
   ].filter(fact => fact.text !== '');
   return (
-    <dl className="ak-facts" id={id}>
+    <div className="ak-facts" id={id}>
       {facts.map(fact => (
         <div key={fact.name}>
-          <dt>{fact.name}</dt>
-          <dd>
+          <span>{fact.name}:</span>{' '}
+          <span className="ak-fact-text">
             <VisibleText text={oneLine(fact.text)} strict />
-          </dd>
+          </span>
         </div>
       ))}
-    </dl>
+    </div>
   );
 }
 
