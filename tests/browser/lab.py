@@ -140,7 +140,9 @@ class LabServer:
         made: list[dict[str, Any]] = []
         for number, cell in enumerate(cells):
             kind, source = ("code", cell) if isinstance(cell, str) else cell
-            code: dict[str, Any] = {"outputs": [], "execution_count": None} if kind == "code" else {}
+            code: dict[str, Any] = (
+                {"outputs": [], "execution_count": None} if kind == "code" else {}
+            )
             made.append(
                 {"cell_type": kind, "id": f"c{number}", "metadata": {}, "source": source, **code}
             )
@@ -218,6 +220,8 @@ class Lab:
 
     def open_panel(self) -> Locator:
         """Click the agent's icon at the right; the panel."""
+        # A page that is reloaded opens by itself what was open: a click too early would shut it.
+        self.page.wait_for_function("window.jupyterapp?.restored.then(() => true)")
         panel = self.page.locator("#agent-kernel-panel")
         if not panel.is_visible():
             self.page.locator(".jp-SideBar.jp-mod-right [data-id='agent-kernel-panel']").click()

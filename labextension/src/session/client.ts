@@ -17,12 +17,17 @@ import { kernelReady } from './shells';
 import type { Connection } from './state';
 
 /** Lab's comm has more than its interface says. */
-type Comm = Kernel.IComm & { readonly subshellStarted?: Promise<void> };
+type Comm = Kernel.IComm & {
+  readonly subshellStarted?: Promise<void>;
+  readonly subshellId?: string | null;
+};
 
 /** A subshell that does not come is done without. */
 const SUBSHELL_WAIT = 5000;
 /** A comm the kernel closed while it lived on is opened once more after this long. */
 const REOPEN_AFTER = 1000;
+/** On a subshell a hello is answered at once, after the kernel's first imports. */
+const HELLO_LIMIT = 20_000;
 
 export interface IClientOptions {
   handlers: KernelHandlers;
@@ -79,9 +84,16 @@ export class SessionClient implements IDisposable {
     }
   }
 
-  /** Open a new comm even if there is one. */
+  /**
+   * Open a new comm even if there is one. The old one goes when the new one has its subshell: Lab
+   * shares it between them, and deletes it with the last of them even if another was just begun.
+   */
   restart(): void {
+    const old = [...this.retired.splice(0), ...(this.comm ? [this.comm] : [])];
+    old.forEach(release);
+    this.comm = null;
     this.drop();
+    this.retired.push(...old);
     this.connect();
   }
 
@@ -134,10 +146,10 @@ export class SessionClient implements IDisposable {
       if (this.kernel.supportsSubshells && this.kernel.commsOverSubshells !== CommsOverSubshells.Disabled) {
         await Promise.race([comm.subshellStarted, new Promise(done => setTimeout(done, SUBSHELL_WAIT))]);
         if (isStale()) {
-          comm.dispose();
           return;
         }
       }
+      this.retired.splice(0).forEach(old => this.close(old));
       const peer = new RpcPeer(
         data => transmit(comm, data),
         this.options.handlers,
@@ -159,19 +171,26 @@ export class SessionClient implements IDisposable {
     }
   }
 
-  /** No time limit: a kernel without subshells answers when its cell has ended. */
+  /** No time limit without subshells: such a kernel answers when its cell has ended. */
   private async hello(peer: RpcPeer, attempt: number): Promise<void> {
+    const timeout = this.comm?.subshellId == null ? 0 : HELLO_LIMIT;
     try {
-      const result = await peer.request('hello', this.options.hello(), { timeout: 0 });
+      const result = await peer.request('hello', this.options.hello(), { timeout });
       if (attempt === this.attempt && !this._isDisposed) {
         this.reopened = false;
+        this.repeated = false;
         this.setConnection('ready');
         this._greeted.emit(result);
       }
     } catch (error) {
-      // Closed before it answered: `onClosed` or `drop` has dealt with it.
       if (!(error instanceof RpcTimeout)) {
         throw error;
+      }
+      // Closed before it answered: `onClosed` or `drop` has dealt with it. Else the message was
+      // lost, as those to a subshell that is gone are.
+      if (attempt === this.attempt && !this._isDisposed && !this.repeated) {
+        this.repeated = true;
+        this.restart();
       }
     }
   }
@@ -233,13 +252,18 @@ export class SessionClient implements IDisposable {
     this.peer = null;
     const comm = this.comm;
     this.comm = null;
-    if (comm && !comm.isDisposed) {
-      comm.onClose = () => undefined;
-      if (this.kernel.isDisposed || this.kernel.status === 'dead') {
-        comm.dispose();
-      } else {
-        comm.close();
-      }
+    [...this.retired.splice(0), ...(comm ? [comm] : [])].forEach(old => this.close(old));
+  }
+
+  private close(comm: Comm): void {
+    if (comm.isDisposed) {
+      return;
+    }
+    release(comm);
+    if (this.kernel.isDisposed || this.kernel.status === 'dead') {
+      comm.dispose();
+    } else {
+      comm.close();
     }
   }
 
@@ -253,7 +277,10 @@ export class SessionClient implements IDisposable {
   private comm: Comm | null = null;
   private peer: RpcPeer | null = null;
   private attempt = 0;
+  /** Old comms that wait to be closed. */
+  private readonly retired: Comm[] = [];
   private reopened = false;
+  private repeated = false;
   private restarting = false;
   private away = false;
   private _isDisposed = false;
@@ -262,6 +289,12 @@ export class SessionClient implements IDisposable {
   private readonly _greeted = new Signal<this, HelloResult>(this);
   private readonly _event = new Signal<this, EventParams>(this);
   private readonly _resumed = new Signal<this, void>(this);
+}
+
+/** What still comes from it is not heard. */
+function release(comm: Comm): void {
+  comm.onMsg = () => undefined;
+  comm.onClose = () => undefined;
 }
 
 function transmit(comm: Comm, data: JSONObject): void {

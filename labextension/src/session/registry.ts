@@ -204,9 +204,8 @@ export class KernelSession implements IKernelSession {
       );
     }
     this.turnedOn = true;
-    if (this.store.state.connection !== 'ready') {
-      this.client?.restart();
-    }
+    // The bell has done it already, unless the extension was loaded before.
+    this.client?.connect();
   }
 
   private afterRestart(): void {
