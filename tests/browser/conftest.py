@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from agent_kernel.model.scripted import ScriptedServer
+from tests.browser.gallery import THEMES, Gallery
 from tests.browser.lab import Lab, LabServer
 from tests.support.chromium import launch_options
 
@@ -69,3 +72,31 @@ def lab(browser: Browser, lab_server: LabServer, request: pytest.FixtureRequest)
     context.close()
     lab_server.stop_kernels()
     assert errors == [], "errors of the page"
+
+
+@pytest.fixture(scope="session")
+def gallery(root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of the gallery, built with JupyterLab's own themes."""
+    folder = tmp_path_factory.mktemp("gallery")
+    themes = Path(sys.prefix) / "share" / "jupyter" / "lab" / "themes" / "@jupyterlab"
+    subprocess.run(
+        [
+            "node",
+            "scripts/gallery.mjs",
+            str(folder),
+            *(str(themes / name / "index.css") for name in THEMES.values()),
+        ],
+        cwd=root / "labextension",
+        check=True,
+        timeout=120,
+    )
+    return (folder / "index.html").as_uri()
+
+
+@pytest.fixture
+def shown(browser: Browser, gallery: str) -> Iterator[Gallery]:
+    context = browser.new_context(reduced_motion="reduce")
+    made = Gallery(context.new_page(), gallery)
+    yield made
+    context.close()
+    assert made.problems == []
