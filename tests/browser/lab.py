@@ -140,12 +140,9 @@ class LabServer:
         made: list[dict[str, Any]] = []
         for number, cell in enumerate(cells):
             kind, source = ("code", cell) if isinstance(cell, str) else cell
-            code: dict[str, Any] = (
-                {"outputs": [], "execution_count": None} if kind == "code" else {}
-            )
-            made.append(
-                {"cell_type": kind, "id": f"c{number}", "metadata": {}, "source": source, **code}
-            )
+            made.append({"cell_type": kind, "id": f"c{number}", "metadata": {}, "source": source})
+            if kind == "code":
+                made[-1] |= {"outputs": [], "execution_count": None}
         spec = {"name": kernel, "display_name": kernel, "language": "python"}
         notebook = {
             "cells": made,

@@ -17,7 +17,7 @@ def test_after_a_reload_the_turn_is_whole_its_question_open_and_its_end_in_the_c
             rule(
                 "survive a reload",
                 ["Before the reload.", python("survived = 'yes'; print('done', survived)")],
-                [gate("reload-late"), "After ", "the reload."],
+                [gate("reload-late"), "After the reload."],
             )
         ]
     )
