@@ -270,6 +270,36 @@ async def test_a_figure_stays_in_its_cell_although_messages_arrive_meanwhile(
     assert "late" in notebook.text(cell)
 
 
+async def test_the_persons_hooks_are_not_called_for_messages_of_the_page(
+    notebook: Notebook, server: ScriptedServer
+) -> None:
+    await notebook.code(
+        "import threading\nhits = []\nhook = lambda: hits.append(threading.current_thread().name)\n"
+        "get_ipython().events.register('post_execute', hook)"
+    )
+    server.script([code("call no hooks", "print('in'); import time; time.sleep(0.3)")])
+    notebook.decide = allow
+    cell = notebook.agent("call no hooks")
+    running = notebook.start(cell)
+    await _printed(notebook, cell, "in")
+    for _ in range(5):
+        await notebook.page.request("ping")
+    assert (await running)["status"] == "ok"
+    assert await notebook.value("set(hits) == {'MainThread'}") == "True"
+    await notebook.code("get_ipython().events.unregister('post_execute', hook)")
+
+
+async def test_turns_of_one_kernel_keep_to_their_own_cells(
+    notebook: Notebook, server: ScriptedServer
+) -> None:
+    server.script([code("print number", "print('{{prompt:number (\\d)}}')")])
+    notebook.decide = allow
+    cells = [notebook.agent(f"print number {number}") for number in range(3)]
+    for cell in cells:
+        assert (await notebook.run(cell))["status"] == "ok"
+    assert [notebook.text(cell) for cell in cells] == ["0\n", "1\n", "2\n"]
+
+
 async def test_an_agent_cell_run_by_the_agent_waits_for_nobody(
     notebook: Notebook, server: ScriptedServer
 ) -> None:

@@ -85,7 +85,9 @@ async def test_code_of_a_panel_run_runs_on_the_main_thread_without_history(
 async def test_an_interrupt_of_the_kernel_stops_a_panel_runs_code(
     notebook: Notebook, server: ScriptedServer
 ) -> None:
-    server.script([python("sleep in the panel", "began = True; print(1)\nimport time; time.sleep(60)")])
+    server.script(
+        [python("sleep in the panel", "began = True; print(1)\nimport time; time.sleep(60)")]
+    )
     notebook.decide = allow
     since = notebook.mark()
     await prompt(notebook, "sleep in the panel")
