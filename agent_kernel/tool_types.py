@@ -29,10 +29,16 @@ if TYPE_CHECKING:
 
 
 class ToolDisplay(Frozen):
-    """The line of a call in the person's words: verb "Edit cell", subject "below [3]"."""
+    """The line of a call in the person's words: verb "Edit cell", subject "below [3]".
+
+    An approval asks ``question`` (else the line with a question mark) and says ``place``, where it
+    acts (else the working folder).
+    """
 
     verb: str
     subject: str = ""
+    question: str = ""
+    place: str = ""
 
 
 class ContextModifier(Frozen):

@@ -35,7 +35,7 @@ def keep_empty_body(lines: list[str]) -> list[str]:
     return [f"get_ipython().run_cell_magic({found[1]!r}, {found[2]!r}, '\\n')\n"]
 
 
-class QuestionLine(TokenTransformBase):  # type: ignore[misc]  # IPython is untyped to mypy
+class QuestionLine(TokenTransformBase):
     """``%skill why is it slow?`` is a question to us, not a request for help on ``slow``."""
 
     priority = 1  # before HelpEnd's 5

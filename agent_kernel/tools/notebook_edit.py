@@ -20,6 +20,7 @@ from agent_kernel.tools.notebooks import (
     note_labels,
     notebook_at,
     noted_label,
+    noted_notebook,
 )
 from agent_kernel.tools.text_files import resolve, touch
 from agent_kernel.tools.write import changed_lines, lines_fact
@@ -102,7 +103,9 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
             subject = noted_label(input.cell_id or "", context).removeprefix("cell ")
         if input.notebook_path:
             subject = f"{subject} in {resolve(input.notebook_path, context.cwd).name}".strip()
-        return ToolDisplay(verb=verb[input.edit_mode], subject=subject)
+        return ToolDisplay(
+            verb=verb[input.edit_mode], subject=subject, place=noted_notebook(context)
+        )
 
     async def preview(self, input: NotebookEditInput, context: ToolContext) -> Preview:
         notebook = await notebook_at(input.notebook_path, context)

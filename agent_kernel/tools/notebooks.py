@@ -90,12 +90,18 @@ def label(cell: CellContent, state: NotebookState) -> str:
 
 def note_labels(state: NotebookState, context: ToolContext) -> None:
     """Keep how a person finds each cell, for lines that are shown before anything is read."""
+    context.run_notes["notebook_name"] = Path(state.path).name
     labels: dict[str, str] = context.run_notes.setdefault("cell_labels", {})
     labels.update((cell.id, label(cell, state)) for cell in state.cells)
 
 
 def noted_label(cell_id: str, context: ToolContext) -> str:
     return str(context.run_notes.get("cell_labels", {}).get(cell_id, cell_id))
+
+
+def noted_notebook(context: ToolContext) -> str:
+    """The name of the notebook that was looked at last; empty if none was."""
+    return str(context.run_notes.get("notebook_name", ""))
 
 
 async def refuse_if_open(path: Path, context: ToolContext) -> str | None:

@@ -45,7 +45,12 @@ class Python(BaseTool[PythonInput]):
 
     def display(self, input: PythonInput, context: ToolContext) -> ToolDisplay:
         first = next((line.strip() for line in input.code.split("\n") if line.strip()), "")
-        return ToolDisplay(verb=self.verb, subject=first[:80])
+        return ToolDisplay(
+            verb=self.verb,
+            subject=first[:80],
+            question="Run Python in your kernel?",
+            place=f"the kernel's own process, in {context.cwd}",
+        )
 
     async def preview(self, input: PythonInput, context: ToolContext) -> Preview:
         return CodePreview(code=input.code)

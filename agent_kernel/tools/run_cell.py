@@ -14,7 +14,13 @@ from agent_kernel.notebook.render import join_texts
 from agent_kernel.protocols import Notebook, NotebookState
 from agent_kernel.tool_types import ToolContext, ToolDisplay, ToolResult
 from agent_kernel.tools.base import BaseTool, ToolInput
-from agent_kernel.tools.notebooks import cell_key, label, note_labels, noted_label
+from agent_kernel.tools.notebooks import (
+    cell_key,
+    label,
+    note_labels,
+    noted_label,
+    noted_notebook,
+)
 from agent_kernel.tools.outputs import fact_of, shown
 from agent_kernel.vocabulary import CellChange, CellPreview, Preview
 from agent_kernel.wire import CellContent
@@ -55,7 +61,9 @@ class RunCell(BaseTool[RunCellInput]):
         subject = noted_label(input.cell_id, context)
         # "Run cell [3]", "Run cell below this cell", but "Run cell 7".
         return ToolDisplay(
-            verb="Run" if subject.startswith("cell ") else self.verb, subject=subject
+            verb="Run" if subject.startswith("cell ") else self.verb,
+            subject=subject,
+            place=noted_notebook(context),
         )
 
     async def preview(self, input: RunCellInput, context: ToolContext) -> Preview:

@@ -21,7 +21,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from agent_kernel import events, messages, vocabulary, wire, wire_methods
+from agent_kernel import events, messages, vocabulary, wire
+from agent_kernel import wire_methods as methods
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "protocol" / "generated.ts"
 
@@ -114,8 +115,8 @@ class Writer:
 
     @staticmethod
     def _page_roots() -> set[str]:
-        written = [params for params, _ in wire_methods.FRONT_END_METHODS.values() if params is not None]
-        written += [result for _, result in wire_methods.KERNEL_METHODS.values()]
+        written = [params for params, _ in methods.FRONT_END_METHODS.values() if params is not None]
+        written += [result for _, result in methods.KERNEL_METHODS.values()]
         envelopes = {"RpcRequest", "RpcNotification", "RpcResponse", "MessagePage"}
         return {model.__name__ for model in written} | envelopes
 
@@ -230,8 +231,8 @@ def generate() -> str:
     parts += [f"export type {name} ={_wrap(body)};\n" for name, body in writer.bodies.items()]
     parts += [writer.definition(name) for name in writer.definitions if name != "JsonValue"]
     parts.append(_event_types())
-    parts.append(_methods("FrontEndMethods", "What the kernel answers.", wire_methods.FRONT_END_METHODS))
-    parts.append(_methods("KernelMethods", "What the page answers.", wire_methods.KERNEL_METHODS))
+    parts.append(_methods("FrontEndMethods", "What the kernel answers.", methods.FRONT_END_METHODS))
+    parts.append(_methods("KernelMethods", "What the page answers.", methods.KERNEL_METHODS))
     return "\n".join(parts)
 
 

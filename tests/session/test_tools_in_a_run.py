@@ -57,9 +57,9 @@ async def test_read_edit_and_run_go_through_the_gate(
     events = await run(session, "go")
     asked = [event for event in events if isinstance(event, PermissionRequested)]
     assert [event.title for event in asked] == [
-        "Edit cell 1",
-        "Add cell below cell 1",
-        "Run Python x",
+        "Edit cell 1?",
+        "Add cell below cell 1?",
+        "Run Python in your kernel?",
     ]
     assert finished(events)[:-1] == [
         ("t1", "ok", "1 cell"),

@@ -236,11 +236,28 @@ function Facts({ id, request }: { id: string; request: PermissionRequested }): J
         <div key={fact.name}>
           <span>{fact.name}:</span>{' '}
           <span className="ak-fact-text">
-            <VisibleText text={oneLine(fact.text)} strict />
+            <FactText text={oneLine(fact.text)} />
           </span>
         </div>
       ))}
     </div>
+  );
+}
+
+/** Names in back quotes are code. */
+function FactText({ text }: { text: string }): JSX.Element {
+  return (
+    <>
+      {text.split(/`([^`]+)`/).map((part, at) =>
+        at % 2 === 1 ? (
+          <code key={at}>
+            <VisibleText text={part} strict />
+          </code>
+        ) : (
+          <VisibleText key={at} text={part} strict />
+        )
+      )}
+    </>
   );
 }
 
