@@ -10,6 +10,12 @@ from pydantic import Field, JsonValue
 from agent_kernel.messages import Frozen
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
+
+MODES_BY_STRICTNESS: tuple[PermissionMode, ...] = (
+    "plan", "dontAsk", "default", "acceptEdits", "bypassPermissions",
+)  # fmt: skip
+"""What allows least comes first."""
+
 Decision = Literal["allow_once", "allow_session", "allow_always", "deny", "deny_stop"]
 RuleDestination = Literal["session", "local", "project", "user"]
 ToolStatus = Literal["ok", "error", "denied", "cancelled"]
@@ -53,6 +59,11 @@ class CellOutput(Frozen):
     ename: str | None = None
     evalue: str | None = None
     traceback: tuple[str, ...] | None = None
+
+
+def strictest(*modes: PermissionMode) -> PermissionMode:
+    """The mode that allows least."""
+    return min(modes, key=MODES_BY_STRICTNESS.index)
 
 
 class CommandPreview(Frozen):

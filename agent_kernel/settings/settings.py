@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from agent_kernel.settings.credentials import Credential, find_credential
 from agent_kernel.settings.files import FileSettings, claude_folder, read_sources
 from agent_kernel.settings.home import home_folder
-from agent_kernel.vocabulary import PermissionMode
+from agent_kernel.settings.trust import TrustStore
+from agent_kernel.vocabulary import PermissionMode, strictest
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 SCRIPTS_VARIABLE = "AGENT_KERNEL_OFFLINE_SCRIPTS"
@@ -96,7 +97,7 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
         model=resolve_model(model),
         base_url=base_url,
         credential=find_credential(env, home, base_url),
-        mode=_mode(sources, notices, bypass_allowed=bypass_allowed),
+        mode=_mode(sources, notices, TrustStore(home), cwd, bypass_allowed=bypass_allowed),
         max_turns=_whole(env, "AGENT_KERNEL_MAX_TURNS", notices),
         thinking_budget=_whole(env, "MAX_THINKING_TOKENS", notices),
         offline_scripts=Path(scripts).expanduser() if scripts else None,
@@ -124,20 +125,35 @@ def _first(sources: tuple[FileSettings, ...], name: Literal["model"]) -> str | N
 
 
 def _mode(
-    sources: tuple[FileSettings, ...], notices: list[str], *, bypass_allowed: bool
+    sources: tuple[FileSettings, ...],
+    notices: list[str],
+    trust: TrustStore,
+    cwd: Path,
+    *,
+    bypass_allowed: bool,
 ) -> PermissionMode:
-    """The mode of the strongest file; a checkout cannot switch the questions off."""
+    """The mode of the strongest file; a checkout cannot switch questions off.
+
+    Before a folder is trusted its files can only make the mode stricter (SPEC A6).
+    """
+    own = [source.mode for source in sources if source.source in ("managed", "user")]
+    usable = (mode for mode in own if mode and (bypass_allowed or mode != "bypassPermissions"))
+    personal: PermissionMode = next(usable, "default")
     for source in sources:
         mode = source.mode
         if mode is None:
             continue
-        if mode == "bypassPermissions":
-            theirs = source.source in ("project", "local")
-            if theirs or not bypass_allowed:
-                why = "a folder's own settings may not choose it" if theirs else "it is forbidden"
-                notices.append(f"{source.path}: mode bypassPermissions is left out: {why}.")
-                continue
-        return mode
+        theirs = source.source in ("project", "local")
+        why = ""
+        if mode == "bypassPermissions" and theirs:
+            why = "a folder's own settings may not choose it"
+        elif mode == "bypassPermissions" and not bypass_allowed:
+            why = "it is forbidden"
+        elif theirs and strictest(mode, personal) != mode and not trust.is_trusted(cwd):
+            why = "it allows more than yours, and this folder is not trusted"
+        if not why:
+            return mode
+        notices.append(f"{source.path}: mode {mode} is left out: {why}.")
     return "default"
 
 

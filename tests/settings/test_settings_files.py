@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent_kernel.settings.files import read_file, read_sources
 from agent_kernel.settings.settings import DEFAULT_MODEL, Settings, load_settings
+from agent_kernel.settings.trust import TrustStore
 
 
 @pytest.fixture
@@ -141,6 +142,29 @@ def test_a_checkout_cannot_switch_the_questions_off(project: Path, where: str) -
     settings = load_settings(project, {})
     assert settings.mode == "default"
     assert len(settings.notices) == 1
+
+
+@pytest.mark.parametrize("where", [".claude/settings.json", ".claude/settings.local.json"])
+def test_a_checkout_loosens_the_mode_only_once_it_is_trusted(
+    project: Path, own_home: Path, where: str
+) -> None:
+    write(project / where, {"permissions": {"defaultMode": "acceptEdits"}})
+    settings = load_settings(project, {})
+    assert settings.mode == "default"
+    (notice,) = settings.notices
+    assert "this folder is not trusted" in notice
+    TrustStore(settings.home).trust(project)
+    assert load_settings(project, {}).mode == "acceptEdits"
+    assert load_settings(project, {}).notices == ()
+
+
+@pytest.mark.parametrize("theirs", ["default", "acceptEdits", "bypassPermissions"])
+def test_a_checkout_does_not_lift_the_plan_mode_a_person_chose(
+    project: Path, own_home: Path, theirs: str
+) -> None:
+    write(own_home / ".claude/settings.json", {"permissions": {"defaultMode": "plan"}})
+    write(project / ".claude/settings.json", {"permissions": {"defaultMode": theirs}})
+    assert load_settings(project, {}).mode == "plan"
 
 
 def test_the_person_may_unless_it_is_forbidden(project: Path, own_home: Path) -> None:
