@@ -13,6 +13,18 @@ function isField(target: EventTarget | null): boolean {
 /** Guard a node of ours. */
 export function guardKeys(node: HTMLElement): void {
   node.setAttribute('data-lm-suppress-shortcuts', 'true');
+  // A click on plain text in here puts the focus here, not on the notebook around it.
+  node.tabIndex = -1;
+  node.addEventListener('click', event => {
+    // The notebook gives the focus to the cell it makes active: not while a question was clicked.
+    if (event.target instanceof Element && event.target.closest('[data-request-id]')) {
+      setTimeout(() => {
+        if (node.isConnected && !node.contains(document.activeElement)) {
+          node.focus({ preventScroll: true });
+        }
+      });
+    }
+  });
   node.addEventListener('keydown', event => {
     const key = event.key.toLowerCase();
     const isShortcut = (event.ctrlKey || event.metaKey) && !event.defaultPrevented;
