@@ -122,9 +122,11 @@ async def test_a_fault_in_a_handler_is_an_error_answer() -> None:
     assert (failed.value.code, str(failed.value)) == (wire.INTERNAL_ERROR, "RuntimeError: oh")
 
 
-@given(
-    st.recursive(st.none() | st.booleans() | TEXT, lambda x: st.lists(x) | st.dictionaries(TEXT, x))
-)
+def nested(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.lists(inner) | st.dictionaries(TEXT, inner)
+
+
+@given(st.recursive(st.none() | st.booleans() | TEXT, nested))
 def test_nothing_a_page_sends_raises(data: object) -> None:
     async def feed() -> None:
         Wire(ECHO).server.receive(data)

@@ -211,10 +211,12 @@ def test_settings_never_show_a_key(project: Path) -> None:
     assert "hidden" not in repr(settings) + settings.model_dump_json()
 
 
+def nested(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner)
+
+
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=8,
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10), nested, max_leaves=8
 )
 
 
