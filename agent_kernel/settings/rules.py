@@ -3,9 +3,9 @@
 A rule is ``Tool`` or ``Tool(text)``. What the text means depends on what the tool says a call is
 about (``RuleTarget``): a path is matched as a gitignore pattern, a command as words, a skill by
 its name. A rule for ``Read`` governs everything that reads a file, one for ``Edit`` everything
-that changes one. Stricter than other readers of these rules: what may not be read may not be
-changed either, by any tool, and ``Write(path)`` or ``NotebookEdit(path)`` deny and ask as written
-though they never allow.
+that changes one. Stricter than other readers of these rules: what may not be read, or only after
+a question, may not be changed either, by any tool, and ``Write(path)`` or ``NotebookEdit(path)``
+deny and ask as written though they never allow.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,8 @@ _SOURCE_WORDS = {
 }
 
 _EDITORS = {"Write": "Edit", "NotebookEdit": "Edit", "Glob": "Read", "Grep": "Read"}
+
+_ORIGIN = re.compile(r"(?:user|project|bundled)(?:-\d+)?:")
 
 CASEFOLD = sys.platform in {"darwin", "win32"}
 """Whether the disks of this platform usually take ``.ENV`` for ``.env``."""
@@ -97,7 +100,10 @@ class Rule:
         if target.kind == "command":
             return _matches_command(self.text.spec, target.value)
         if target.kind == "name":
-            return _matches_name(self.text.spec, target)
+            if self.behavior == "allow":
+                return _matches_name(self.text.spec, target.value)
+            spec, name = _name_key(self.text.spec), _name_key(target.value)
+            return _matches_name(spec, name) or _matches_name(spec, _ORIGIN.sub("", name))
         if target.kind == "domain":
             return _matches_domain(self.text.spec, target.value)
         return self.text.spec == target.value
@@ -111,9 +117,9 @@ class Rule:
         if self.text.tool == "Edit":
             # To be allowed to change a file includes being allowed to look at it.
             return "edit" in accesses or (self.behavior == "allow" and "read" in accesses)
-        # What must not be read must not be changed either; reading it would come first.
+        # What must not be read must not be changed either: a change quotes what stands there.
         return self.text.tool == "Read" and (
-            "read" in accesses or (self.behavior == "deny" and "edit" in accesses)
+            "read" in accesses or (self.behavior != "allow" and "edit" in accesses)
         )
 
     def _matches_path(self, value: str) -> bool:
@@ -133,7 +139,7 @@ class Rule:
             except ValueError:
                 continue
             if self.casefold:
-                relative = relative.casefold()
+                relative = _folded(relative)
             if relative == ".":
                 return self._pattern in {"**", "*", "/**", "/*"}
             if self._spec.match_file(relative):
@@ -149,9 +155,13 @@ class Rule:
             return Path.home(), "/" + spec[2:]
         if spec.startswith("/"):
             return self.source.root, spec
-        if spec.startswith("./"):
-            return self.source.cwd, "/" + spec[2:]
-        return self.source.cwd, spec
+        if not spec.startswith(("./", "../")):
+            return self.source.cwd, spec
+        base, rest = self.source.cwd, spec
+        while rest.startswith(("./", "../")):
+            step, _, rest = rest.partition("/")
+            base = base.parent if step == ".." else base
+        return base, "/" + rest
 
     @cached_property
     def _bases(self) -> tuple[str, ...]:
@@ -169,7 +179,7 @@ class Rule:
         if self.behavior != "allow" and re.fullmatch(r"[^/*?\[]+/\*\*", self._pattern):
             lines.append("**/" + self._pattern)
         if self.casefold:
-            lines = [line.casefold() for line in lines]
+            lines = [_folded(line) for line in lines]
         # A first `#` is a comment to gitignore; in a rule it can only be part of a name.
         return GitIgnoreSpec.from_lines("\\" + line if line[:1] == "#" else line for line in lines)
 
@@ -257,6 +267,25 @@ def parse_rules(
     return rules, problems
 
 
+def rooted(rule: RuleText, cwd: Path, root: Path) -> RuleText:
+    """The rule with a pattern that is told from ``cwd`` told from ``root``, a folder above it.
+
+    Kept for a whole project it then means the files it meant when the person allowed it.
+    """
+    spec = rule.spec
+    if spec is None or rule.tool not in {"Read", "Edit", "Write"}:
+        return rule
+    if spec.startswith(("//", "~", "../")):
+        return rule
+    below = cwd.relative_to(root).as_posix()
+    prefix = "/" if below == "." else f"/{escape_pattern(below)}/"
+    if spec.startswith(("/", "./")):
+        spec = spec.partition("/")[2]
+    elif "/" not in spec.rstrip("/"):
+        spec = "**/" + spec
+    return RuleText(rule.tool, prefix + spec)
+
+
 def escape_pattern(path: str) -> str:
     """A path as a gitignore pattern that matches exactly it."""
     escaped = re.sub(r"([\\*?\[\]!#])", r"\\\1", path)
@@ -282,12 +311,17 @@ def _matches_command(spec: str, command: str) -> bool:
     return re.fullmatch(_glob(pattern), command, re.DOTALL) is not None
 
 
-def _matches_name(spec: str, target: RuleTarget) -> bool:
+def _matches_name(spec: str, name: str) -> bool:
     """``name``; ``name *`` (with any arguments); ``name:*`` (the family of that name)."""
     if spec.endswith(":*"):
         family = spec[:-2]
-        return target.value == family or target.value.startswith((family + "-", family + ":"))
-    return target.value == spec.removesuffix(" *").strip()
+        return name == family or name.startswith((family + "-", family + ":"))
+    return name == spec.removesuffix(" *").strip()
+
+
+def _name_key(name: str) -> str:
+    """A name as it is looked up: case and width of letters do not matter."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _matches_domain(spec: str, host: str) -> bool:
@@ -299,6 +333,11 @@ def _matches_domain(spec: str, host: str) -> bool:
         return host.endswith(wanted[1:]) and len(host) > len(wanted) - 1
     pattern = "[^.]*".join(re.escape(part) for part in wanted.split("*"))
     return re.fullmatch(pattern, host) is not None
+
+
+def _folded(text: str) -> str:
+    """Disks that do not tell case apart do not tell composed letters apart either."""
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def _glob(pattern: str) -> str:

@@ -12,7 +12,8 @@ from agent_kernel.errors import SettingsError
 from agent_kernel.settings.atomic import write_atomic
 from agent_kernel.settings.files import project_root
 from agent_kernel.settings.home import write_private
-from agent_kernel.settings.rules import Rule, RuleSource, parse_rules
+from agent_kernel.settings.rule_text import parse_rule_text
+from agent_kernel.settings.rules import Rule, RuleSource, parse_rules, rooted
 from agent_kernel.vocabulary import RuleDestination
 
 
@@ -36,7 +37,11 @@ class SavedRules:
         rules: list[Rule] = []
         problems: list[str] = []
         for name, path in (("local", self.local_file), ("user", self.user_file)):
-            source = RuleSource("local" if name == "local" else "user", self.cwd, self.cwd)
+            source = (
+                RuleSource("local", self.project, self.cwd)
+                if name == "local"
+                else RuleSource("user", self.cwd, self.cwd)
+            )
             try:
                 texts = _allow_list(_read(path))
             except SettingsError as error:
@@ -48,9 +53,15 @@ class SavedRules:
         return rules, problems
 
     def save(self, rule: str, destination: RuleDestination) -> None:
-        """Add an allow rule to its file. Raises ``SettingsError`` if that cannot be done."""
+        """Add an allow rule to its file. Raises ``SettingsError`` if that cannot be done.
+
+        For a project, patterns are kept from its root: another notebook of it, in another folder,
+        must not take them for its own files.
+        """
         if destination == "session":
             return
+        if destination != "user":
+            rule = str(rooted(parse_rule_text(rule), self.cwd, self.project))
         path = {
             "local": self.local_file,
             "user": self.user_file,

@@ -20,7 +20,7 @@ from agent_kernel.settings.settings import load_settings
 from agent_kernel.settings.trust import TrustStore
 from agent_kernel.testing.notebook import FakeNamespace, FakeNotebook, cell
 from agent_kernel.tool_types import ContextModifier, Tool
-from agent_kernel.vocabulary import PermissionMode, RuleSuggestion
+from agent_kernel.vocabulary import PermissionMode, RuleDestination, RuleSuggestion
 from tests.support.tools import Bench
 
 
@@ -306,7 +306,7 @@ async def test_always_allow_is_kept_for_the_project_and_read_again(tmp_path: Pat
     Gate.from_settings(settings).remember("Edit(./src/a.py)", "local")
     Gate.from_settings(settings).remember("Edit(docs/**)", "user")
     later = Bench(repo, gate=Gate.from_settings(settings))
-    assert (await later.decide("Write", **WRITE)).rule == "Edit(./src/a.py)"
+    assert (await later.decide("Write", **WRITE)).rule == "Edit(/src/a.py)"
     assert (await later.decide("Write", file_path="docs/x", content="")).behavior == "allow"
     (other := tmp_path / "other").mkdir()
     elsewhere = Bench(other, gate=Gate.from_settings(load_settings(other, environ)))
@@ -324,7 +324,29 @@ def test_a_rule_for_the_project_keeps_what_its_settings_held(tmp_path: Path) -> 
     gate.remember("Edit(src/**)", "project")
     gate.remember("Edit(src/**)", "project")
     content = json.loads((tmp_path / ".claude" / "settings.json").read_text())
-    assert content == {"permissions": {"deny": ["Read(.env)"], "allow": ["Edit(src/**)"]}}
+    assert content == {"permissions": {"deny": ["Read(.env)"], "allow": ["Edit(/src/**)"]}}
+
+
+@pytest.mark.parametrize("rule", ["Edit(./data.csv)", "Edit(/data.csv)", "Edit(*.csv)"])
+@pytest.mark.parametrize("destination", ["local", "project"])
+async def test_always_allow_in_one_folder_of_a_project_is_not_taken_up_in_another(
+    tmp_path: Path, rule: str, destination: RuleDestination
+) -> None:
+    (tmp_path / ".git").mkdir()
+    environ = {"AGENT_KERNEL_HOME": str(tmp_path / "state")}
+    folders = {name: tmp_path / "book [1]" / name for name in ("here", "there")}
+    for folder in folders.values():
+        folder.mkdir(parents=True)
+    Gate.from_settings(load_settings(folders["here"], environ)).remember(rule, destination)
+    for name, folder in folders.items():
+        settings = load_settings(folder, environ)
+        trust = TrustStore(settings.home)
+        trust.trust(folder)
+        later = Bench(folder, gate=Gate.from_settings(settings, trust=trust))
+        for path in ("data.csv", str(folders["there"] / "data.csv")):
+            decision = await later.decide("Write", file_path=path, content="")
+            wanted = "allow" if (name, path) == ("here", "data.csv") else "ask"
+            assert decision.behavior == wanted, (name, path)
 
 
 def test_rules_that_stand_for_any_code_are_not_kept_beyond_the_session(tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ def test_edit_rules_govern_all_that_edit_and_read_denies_too(tmp_path: Path) -> 
         assert matches("Edit(*.ipynb)", target, tmp_path, tool=tool)
         assert matches("Edit(*.ipynb)", target, tmp_path, tool=tool, behavior="deny")
         assert matches("Read(*.ipynb)", target, tmp_path, tool=tool, behavior="deny")
+        assert matches("Read(*.ipynb)", target, tmp_path, tool=tool, behavior="ask")
         assert not matches("Read(*.ipynb)", target, tmp_path, tool=tool)
     assert matches("Edit(*.ipynb)", target, tmp_path, tool="Read", access="read")
     assert not matches(
@@ -271,3 +272,29 @@ def test_any_text_is_a_rule_or_a_settings_error(text: str) -> None:
     except SettingsError:
         return
     assert parse_rule_text(str(rule)) == rule.text
+
+
+def test_a_pattern_may_begin_above_the_folder(tmp_path: Path) -> None:
+    (work := tmp_path / "a" / "work").mkdir(parents=True)
+    for rule in ("Read(../secrets/**)", "Read(./../secrets/**)", "Read(../../a/secrets/**)"):
+        target = tmp_path / "a" / "secrets" / "key"
+        assert matches(rule, target, work, behavior="deny"), rule
+        assert not matches(rule, work / "secrets" / "key", work, behavior="deny"), rule
+
+
+@pytest.mark.parametrize("name", ["deploy", "project:deploy", "user-2:deploy"])
+@pytest.mark.parametrize("spec", ["deploy", "Deploy", "ｄｅｐｌｏｙ", "deploy *", "deploy:*"])
+def test_a_denied_skill_is_denied_however_it_is_named(tmp_path: Path, name: str, spec: str) -> None:
+    source = RuleSource("user", tmp_path, tmp_path)
+    target = RuleTarget(kind="name", value=name)
+    assert parse_rule(f"Skill({spec})", "deny", source).matches_target(("Skill",), target)
+    assert parse_rule(f"Skill({spec})", "ask", source).matches_target(("Skill",), target)
+    if name != "deploy":
+        assert not parse_rule(f"Skill({spec})", "allow", source).matches_target(("Skill",), target)
+
+
+def test_on_disks_that_fold_case_a_letter_in_two_parts_is_that_letter(tmp_path: Path) -> None:
+    source = RuleSource("user", tmp_path, tmp_path)
+    rule = parse_rule("Read(caf\u00e9.txt)", "deny", source, casefold=True)
+    target = RuleTarget(kind="path", value=str(tmp_path / "CAFE\u0301.txt"), access="read")
+    assert rule.matches_target(("Read",), target)
