@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -22,6 +23,21 @@ from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.ports import Ports
 from agent_kernel.protocols import ApprovalAnswer
 from agent_kernel.tool_types import GateDecision, Tool
+from agent_kernel.vocabulary import Preview
+
+
+@dataclass(frozen=True)
+class _View:
+    """What an approval shows. Equal if the same thing would happen to the same files."""
+
+    preview: Preview = field(compare=False)
+    content: Preview
+    aims: tuple[str, ...]
+
+
+def _placeless(preview: Preview) -> Preview:
+    """A cell keeps its id when cells above it come and go; only its number changes."""
+    return preview.model_copy(update={"where": ""}) if preview.kind == "cell" else preview
 
 
 @dataclass
@@ -55,7 +71,8 @@ class Judge:
         if not self.ports.approver.can_ask():
             reason = decision.reason or f"{tool.name} needs an approval."
             return f"{reason} Nobody can be asked here. {decision.hint}".strip()
-        answer = await self._ask(call, tool, decision)
+        shown = await self._view(call, tool)
+        answer = await self._ask(call, tool, decision, shown.preview)
         if answer.decision in ("deny", "deny_stop"):
             who = "The user" if answer.by == "you" else "The policy of this run"
             text = f"{who} did not allow this call"
@@ -63,6 +80,10 @@ class Judge:
             if answer.decision == "deny_stop":
                 raise StoppedByPerson(text + " They stopped the turn here.")
             return text + " Do not try it another way without their word."
+        if answer.updated_input is None:
+            refusal = await self._stale(call, tool, shown)
+            if refusal is not None:
+                return refusal
         if answer.decision in ("allow_session", "allow_always"):
             await self._remember(answer, decision, call, tool)
         if answer.updated_input is not None:
@@ -74,6 +95,30 @@ class Judge:
             if again.behavior == "deny":
                 return again.reason or f"{tool.name} is not allowed with the changed input."
         return None
+
+    async def _stale(self, call: Call, tool: Tool, shown: _View) -> str | None:
+        """Why an approved call must not run after all: a person may think for hours.
+
+        Rules, files, links and cells can change meanwhile, and ``cell-2`` can be another cell.
+        """
+        again = await self._decide(call, tool)
+        if again.behavior == "deny":
+            return again.reason or f"{tool.name} is not allowed any more."
+        if await self._view(call, tool) != shown:
+            return (
+                f"What this {tool.name} would do changed after it was shown for approval, so it "
+                "did not happen. Read again what it is about, then make the call anew."
+            )
+        return None
+
+    async def _view(self, call: Call, tool: Tool) -> _View:
+        preview = await tool.preview(call.input, call.context)
+        targets = await tool.rule_targets(call.input, call.context)
+        aims = [
+            os.path.realpath(target.value) if target.kind == "path" else target.value
+            for target in targets
+        ]
+        return _View(preview, _placeless(preview), tuple(aims))
 
     async def _decide(self, call: Call, tool: Tool) -> GateDecision:
         try:
@@ -95,7 +140,9 @@ class Judge:
             call.block = call.block.model_copy(update={"input": raw})
         return complaint
 
-    async def _ask(self, call: Call, tool: Tool, decision: GateDecision) -> ApprovalAnswer:
+    async def _ask(
+        self, call: Call, tool: Tool, decision: GateDecision, preview: Preview
+    ) -> ApprovalAnswer:
         display = display_of(call, tool)
         request = PermissionRequested(
             agent_id=call.context.agent_id,
@@ -107,7 +154,7 @@ class Judge:
             where=display.place or str(call.context.cwd),
             reason=decision.reason,
             input=call.raw,
-            preview=await tool.preview(call.input, call.context),
+            preview=preview,
             read_only=predicate(call, "is_read_only"),
             suggestions=decision.suggestions,
         )
@@ -149,8 +196,11 @@ class Judge:
         if rule is None:
             return
         destination = answer.destination or (suggested.destination if suggested else None)
-        if destination is None:
-            destination = "local" if always else "session"
+        # What was clicked decides how long it holds, not a field that came along with it.
+        if not always:
+            destination = "session"
+        elif destination is None or destination == "session":
+            destination = "local"
         try:
             if not await self.ports.gate.proves(rule, tool, call.input, call.context):
                 raise SettingsError("it would not allow this call.")

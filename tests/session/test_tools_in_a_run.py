@@ -92,7 +92,7 @@ async def test_a_rule_that_does_not_fit_the_call_is_not_kept(
         )
     ]
     (saved,) = (session.settings.home / "rules").glob("*.json")
-    assert '"Edit(./b.txt)"' in saved.read_text()
+    assert '"Edit(/b.txt)"' in saved.read_text()
     assert (tmp_path / "a.txt").read_text() == "1"
 
 
