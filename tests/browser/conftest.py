@@ -29,7 +29,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+# Package, not session: no other test can run an asyncio loop while Playwright is open.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**launch_options())
@@ -37,7 +38,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def model() -> Iterator[ScriptedServer]:
     """What the kernels of these tests talk to. Each test has prompts and gates of its own."""
     server = ScriptedServer()
@@ -45,7 +46,7 @@ def model() -> Iterator[ScriptedServer]:
     server.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab_server(
     tmp_path_factory: pytest.TempPathFactory, model: ScriptedServer
 ) -> Iterator[LabServer]:

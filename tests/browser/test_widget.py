@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from agent_kernel.events import (
     Event,
@@ -23,7 +23,6 @@ from agent_kernel.events import (
 )
 from agent_kernel.vocabulary import CodePreview, RunEnd, SkillInfo
 from agent_kernel.wire import RunSnapshot, SkillsResult
-from tests.support.chromium import launch_options
 
 pytestmark = pytest.mark.browser
 
@@ -43,17 +42,15 @@ MOUNT = """async ([module, traits]) => {
 
 
 @pytest.fixture
-def page(root: Path) -> Iterator[Page]:
+def page(browser: Browser, root: Path) -> Iterator[Page]:
     static = root / "agent_kernel" / "view" / "static"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**launch_options())
-        page = browser.new_page()
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.add_style_tag(content=(static / "widget.css").read_text("utf-8"))
-        yield page
-        browser.close()
-        assert problems == []
+    page = browser.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.add_style_tag(content=(static / "widget.css").read_text("utf-8"))
+    yield page
+    page.close()
+    assert problems == []
 
 
 def mount(page: Page, root: Path, traits: dict[str, str]) -> None:
