@@ -10,19 +10,30 @@ function isField(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest('input, textarea, [contenteditable]') !== null;
 }
 
+const SUPPRESS = 'data-lm-suppress-shortcuts';
+
 /** Guard a node of ours. */
 export function guardKeys(node: HTMLElement): void {
-  node.setAttribute('data-lm-suppress-shortcuts', 'true');
+  node.setAttribute(SUPPRESS, 'true');
+  // Command mode's keys match `:focus`, that is the element itself, before lumino looks at what
+  // stands around it: whatever gets the focus in here needs the mark of its own.
+  node.addEventListener('focusin', event => {
+    if (event.target instanceof Element) {
+      event.target.setAttribute(SUPPRESS, 'true');
+    }
+  });
   // A click on plain text in here puts the focus here, not on the notebook around it.
   node.tabIndex = -1;
   node.addEventListener('click', event => {
     // The notebook gives the focus to the cell it makes active: not while a question was clicked.
     if (event.target instanceof Element && event.target.closest('[data-request-id]')) {
-      setTimeout(() => {
+      const take = (): void => {
         if (node.isConnected && !node.contains(document.activeElement)) {
           node.focus({ preventScroll: true });
         }
-      });
+      };
+      take();
+      requestAnimationFrame(take);
     }
   });
   node.addEventListener('keydown', event => {
