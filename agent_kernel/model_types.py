@@ -42,6 +42,7 @@ class ModelRequest(Frozen):
     """One call. ``messages`` are normalised (SPEC M3); ``max_tokens`` None: the model's own.
 
     The adapter places the cache marks (at most 4, by one function) and the identity prefix.
+    ``clear_tool_uses``: let the endpoint clear old tool results, if it can.
     """
 
     model: str
@@ -51,6 +52,7 @@ class ModelRequest(Frozen):
     max_tokens: int | None = None
     thinking_budget: int | None = None
     stop_sequences: tuple[str, ...] = ()
+    clear_tool_uses: bool = False
 
 
 class Capabilities(Frozen):

@@ -62,5 +62,5 @@ async def config_of(
         preamble=prompt.preamble,
         max_turns=max_turns if max_turns is not None else parts.settings.max_turns,
         thinking_budget=parts.settings.thinking_budget if capabilities.thinking else None,
-        images=capabilities.images,
+        capabilities=capabilities,
     )

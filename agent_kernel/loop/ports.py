@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from agent_kernel.context_types import ContextKeeper
 from agent_kernel.messages import Usage
-from agent_kernel.model_types import SystemBlock, ToolSpec
+from agent_kernel.model_types import Capabilities, SystemBlock, ToolSpec
 from agent_kernel.protocols import (
     Approver,
     AttachmentSource,
@@ -26,6 +27,7 @@ class Ports:
 
     ``scrub`` takes secrets out of a text; ``price`` says what a call cost in US dollars, None if
     that is not known.
+    ``keeper`` belongs to the conversation; without one nothing is ever folded away.
     """
 
     client: ModelClient
@@ -38,6 +40,7 @@ class Ports:
     scrub: Callable[[str], str] = lambda text: text
     price: Callable[[str, Usage], float | None] = lambda model, usage: None  # noqa: ARG005
     attachments: tuple[AttachmentSource, ...] = ()
+    keeper: ContextKeeper | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class QueryConfig:
     max_turns: int | None = None
     max_tokens: int | None = None
     thinking_budget: int | None = None
-    images: bool = True
+    capabilities: Capabilities = field(default_factory=Capabilities)
     by_name: dict[str, Tool] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -67,3 +70,7 @@ class QueryConfig:
                 names.setdefault(alias, tool)
         names.update({tool.name: tool for tool in self.tools})
         object.__setattr__(self, "by_name", names)
+
+    def canonical(self, name: str) -> str:
+        """A tool's name, for an old name of it."""
+        return self.by_name[name].name if name in self.by_name else name

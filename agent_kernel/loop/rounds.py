@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from agent_kernel.context.image_limits import image_at
 from agent_kernel.context.images import image_digest
-from agent_kernel.context.normalise import after_boundary, normalise
+from agent_kernel.context.plain import PlainKeeper
 from agent_kernel.context.text import clean_text, reminder
+from agent_kernel.context_types import ContextKeeper, ContextRun
 from agent_kernel.events import (
     Event,
     Notice,
@@ -45,6 +46,10 @@ CONTINUE_NOTE = (
 
 
 STOPPED = "Interrupted by the user."
+CONTEXT_FULL = (
+    "The conversation fills the model's context window. Run %agent compact to summarise it, or"
+    " %agent clear to begin again."
+)
 
 
 class Ended(Exception):
@@ -76,6 +81,17 @@ class Rounds:
     def __post_init__(self) -> None:
         self.model = self.config.model
         self.pipeline = Pipeline(self.config, self.ports, self.control, self.tell)
+        self.keeper: ContextKeeper = self.ports.keeper or PlainKeeper(self.conversation)
+        self.keeper.begin(
+            ContextRun(
+                model=self.model,
+                capabilities=self.config.capabilities,
+                context=self.config.context,
+                tell=self.tell,
+                preamble=self.config.preamble,
+                canonical=self.config.canonical,
+            )
+        )
 
     async def run(self) -> None:
         """Runs to the end and tells it; never raises ``CancelledError`` for a stop."""
@@ -108,6 +124,8 @@ class Rounds:
             raise Ended(RunEnd.ABORTED_STREAMING, STOPPED)
         while True:
             await self._attach()
+            if not await self.keeper.before_request():
+                raise Ended(RunEnd.BLOCKING_LIMIT, CONTEXT_FULL)
             self.turns += 1
             reply, dispatch = await self._call_model()
             self._keep(reply)
@@ -143,23 +161,14 @@ class Rounds:
 
     def request(self) -> ModelRequest:
         """The next request; its head has the same bytes as that of the one before (SPEC P4)."""
-        messages: list[Message] = after_boundary(self.conversation.messages)
-        if self.config.preamble:
-            preamble = TextBlock(text=reminder(self.config.preamble))
-            messages.insert(0, UserMessage(uuid="", content=(preamble,), is_meta=True))
-        by_name = self.config.by_name
         return ModelRequest(
             model=self.model,
             system=self.config.system,
-            messages=normalise(
-                messages,
-                canonical=lambda name: by_name[name].name if name in by_name else name,
-                repairs=self.conversation.repairs,
-                images=self.config.images,
-            ),
+            messages=self.keeper.messages(),
             tools=self.config.specs,
             max_tokens=self.config.max_tokens,
             thinking_budget=self.config.thinking_budget,
+            clear_tool_uses=self.keeper.clears_on_server,
         )
 
     # -- the request
@@ -250,6 +259,7 @@ class Rounds:
         if message is not None:
             self.conversation.add(message)
         self.answer = reply.text or self.answer
+        self.keeper.after_reply(reply.usage)
         self.usage += reply.usage
         cost = self.ports.price(reply.model or self.model, reply.usage)
         if cost is not None:
