@@ -84,6 +84,11 @@ def outputs(lab: Lab, index: int) -> Locator:
     return lab.cell(index).locator(".jp-OutputArea-output")
 
 
+def printed(lab: Lab, index: int) -> Locator:
+    """What a cell's code printed; the turn beside it shows code that names the same words."""
+    return lab.cell(index).locator("[data-mime-type='application/vnd.jupyter.stdout']")
+
+
 def results(model: ScriptedServer) -> list[dict[str, Any]]:
     """The last message of the newest request: what came out of the calls before it."""
     content: list[dict[str, Any]] = model.requests[-1]["messages"][-1]["content"]

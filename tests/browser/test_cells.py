@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from agent_kernel.model.scripted import ScriptedServer
-from tests.browser.agent import answer, ask, call, ended, outputs, python, results, rule
+from tests.browser.agent import answer, ask, call, ended, outputs, printed, python, results, rule
 from tests.browser.lab import Lab, LabServer
 
 DRAWS = "import matplotlib.pyplot as plt\nplt.plot([3, 1, 2]);\n"
@@ -24,7 +24,7 @@ def test_a_figure_drawn_by_agent_code_stays_in_its_cell_although_buttons_are_cli
     panel = lab.open_panel()
     lab.run(0)
     answer(panel, "Allow once")
-    expect(lab.cell(0)).to_contain_text("drawn")
+    expect(printed(lab, 0)).to_have_text("drawn\n")
     # Each of these is a message to the kernel while the figure is open.
     mode = panel.get_by_label("Mode")
     for chosen in ("plan", "acceptEdits", "default"):
@@ -68,8 +68,7 @@ def test_cells_run_by_the_agent_get_their_outputs_count_and_error(
     answer(lab.turn(0), "Allow for this session")
     ended(lab.turn(0))
     expect(lab.turn(0)).to_contain_text("One ran, one failed.")
-    expect(lab.cell(1)).to_contain_text("to stdout")
-    expect(lab.cell(1)).to_contain_text("to stderr")
+    expect(printed(lab, 1)).to_have_text("to stdout\n")
     expect(lab.cell(1).locator(".jp-RenderedImage img")).to_have_count(1)
     expect(lab.cell(2)).to_contain_text("NameError")
     lab.screenshot("ran")

@@ -13,6 +13,7 @@ from tests.browser.agent import (
     gate,
     interrupt,
     outputs,
+    printed,
     python,
     questions,
     rule,
@@ -61,20 +62,20 @@ def test_the_stop_button_ends_a_run_in_mid_stream_at_a_question_and_in_every_too
 
     lab.run(1)
     answer(lab.turn(1), "Allow once")
-    expect(lab.cell(1)).to_contain_text("asleep")
+    expect(printed(lab, 1)).to_have_text("asleep\n")
     interrupt(lab)
     ended(lab.turn(1), "aborted_tools")
 
     lab.run(2)
     answer(lab.turn(2), "Allow once")
-    expect(lab.cell(6)).to_contain_text("asleep")
+    expect(printed(lab, 6)).to_have_text("asleep\n")
     interrupt(lab)
     ended(lab.turn(2), "aborted_tools")
     expect(outputs(lab, 6).last).to_contain_text("KeyboardInterrupt")
 
     lab.run(3)
     answer(lab.turn(3), "Allow once")
-    expect(lab.cell(3)).to_contain_text("child")
+    expect(printed(lab, 3)).to_contain_text("child")
     interrupt(lab)
     ended(lab.turn(3), "aborted_tools")
 
