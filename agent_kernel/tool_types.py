@@ -78,13 +78,15 @@ class RuleTarget(Frozen):
     """What a permission rule's text in brackets is matched against, by kind.
 
     ``path``: an absolute path, matched as a gitignore pattern, ``access`` says whether Read or Edit
-    rules govern it. ``command``: a shell line. ``name``: a skill or agent name with ``args``.
+    rules govern it. "run" is the notebook of a cell that is run: rules that forbid to read it
+    count, and none of them allows it. ``command``: a shell line. ``name``: a skill or agent name
+    with ``args``.
     ``domain``: a host. ``tag``: a notebook-cell attribute such as ``own`` or ``cell:tag=draft``.
     """
 
     kind: Literal["path", "command", "name", "domain", "tag"]
     value: str
-    access: Literal["read", "edit"] | None = None
+    access: Literal["read", "edit", "run"] | None = None
     args: str = ""
 
 

@@ -22,7 +22,7 @@ from agent_kernel.loop.call import (
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.ports import Ports
 from agent_kernel.protocols import ApprovalAnswer
-from agent_kernel.tool_types import GateDecision, Tool
+from agent_kernel.tool_types import GateDecision, RuleTarget, Tool
 from agent_kernel.vocabulary import Preview
 
 
@@ -33,6 +33,10 @@ class _View:
     preview: Preview = field(compare=False)
     content: Preview
     aims: tuple[str, ...]
+
+
+def _aim(target: RuleTarget) -> str:
+    return os.path.realpath(target.value) if target.kind == "path" else target.value
 
 
 def _placeless(preview: Preview) -> Preview:
@@ -71,7 +75,13 @@ class Judge:
         if not self.ports.approver.can_ask():
             reason = decision.reason or f"{tool.name} needs an approval."
             return f"{reason} Nobody can be asked here. {decision.hint}".strip()
-        shown = await self._view(call, tool)
+        try:
+            shown = await self._view(call, tool)
+        except ToolError:
+            if decision.rule is None:
+                raise
+            # The text of the failure may quote what a rule wants to be asked for.
+            return f"{decision.reason} It cannot be shown as it is; look at what it is about first."
         answer = await self._ask(call, tool, decision, shown.preview)
         if answer.decision in ("deny", "deny_stop"):
             who = "The user" if answer.by == "you" else "The policy of this run"
@@ -114,11 +124,7 @@ class Judge:
     async def _view(self, call: Call, tool: Tool) -> _View:
         preview = await tool.preview(call.input, call.context)
         targets = await tool.rule_targets(call.input, call.context)
-        aims = [
-            os.path.realpath(target.value) if target.kind == "path" else target.value
-            for target in targets
-        ]
-        return _View(preview, _placeless(preview), tuple(aims))
+        return _View(preview, _placeless(preview), tuple(_aim(target) for target in targets))
 
     async def _decide(self, call: Call, tool: Tool) -> GateDecision:
         try:

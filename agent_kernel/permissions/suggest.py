@@ -30,7 +30,7 @@ def suggestions_for(
 def _rule(tool: str, targets: Sequence[RuleTarget], cwd: Path) -> str | None:
     if any(target.kind == "tag" and target.value == "own" for target in targets):
         return f"{tool}(own)"
-    things = [target for target in targets if target.kind != "tag"]
+    things = [target for target in targets if target.kind != "tag" and target.access != "run"]
     if not things:
         return tool
     if len(things) > 1:

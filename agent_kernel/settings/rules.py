@@ -119,7 +119,7 @@ class Rule:
             return "edit" in accesses or (self.behavior == "allow" and "read" in accesses)
         # What must not be read must not be changed either: a change quotes what stands there.
         return self.text.tool == "Read" and (
-            "read" in accesses or (self.behavior != "allow" and "edit" in accesses)
+            "read" in accesses or (self.behavior != "allow" and bool(accesses))
         )
 
     def _matches_path(self, value: str) -> bool:

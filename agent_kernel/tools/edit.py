@@ -61,7 +61,7 @@ class Edit(BaseTool[EditInput]):
         path = resolve(input.file_path, context.cwd)
         if refusal := await notebooks.refuse_if_open(path, context):
             return refusal
-        if path.suffix.lower() == ".ipynb":
+        if notebooks.is_notebook(path):
             return f"{path.name} is a notebook. Change its cells with NotebookEdit."
         if not path.is_file():
             return f"There is no file {path}. To make it use Write."

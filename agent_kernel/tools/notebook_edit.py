@@ -21,6 +21,7 @@ from agent_kernel.tools.notebooks import (
     notebook_at,
     noted_label,
     noted_notebook,
+    on_disk,
 )
 from agent_kernel.tools.text_files import resolve, touch
 from agent_kernel.tools.write import changed_lines, lines_fact
@@ -67,12 +68,14 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
         try:
             wanted = (input.cell_id,) if input.cell_id else ()
             state = await notebook.read(wanted)
-        except CellNotFound:
+        except (CellNotFound, AmbiguousCell):
             state = await notebook.read(())
-        own = input.edit_mode == "insert" or any(
+        # A new cell counts as own in the notebook the person is in, not in any file there is.
+        here = input.edit_mode == "insert" and notebook is context.notebook
+        own = here or any(
             context.read_state.digest(made_key(state.path, cell.id)) for cell in state.cells
         )
-        path = str(resolve(state.path, context.cwd))
+        path = str(on_disk(state.path, context.cwd))
         target = RuleTarget(kind="path", value=path, access="edit")
         return (target, RuleTarget(kind="tag", value="own")) if own else (target,)
 
@@ -226,7 +229,7 @@ class NotebookEdit(BaseTool[NotebookEditInput]):
         return ToolResult.text(f"{text} {_channel(state)}", fact=fact, preview=preview)
 
     def _tell(self, state: NotebookState, change: CellChange, context: ToolContext) -> None:
-        touch(context, resolve(state.path, context.cwd))
+        touch(context, on_disk(state.path, context.cwd))
         context.emit(
             NotebookChanged(
                 run_id=context.run_id,

@@ -37,13 +37,23 @@ def made_key(path: str, cell_id: str) -> str:
     return f"made:{path}#{cell_id}"
 
 
-def same_file(path: Path, other: str, cwd: Path) -> bool:
-    """Whether both name one file. A page may know its path only from the server's root."""
+def is_notebook(path: Path) -> bool:
+    """By its name or by that of the file a link leads to."""
+    return ".ipynb" in {path.suffix.lower(), Path(os.path.realpath(path)).suffix.lower()}
+
+
+def on_disk(other: str, cwd: Path) -> Path:
+    """Where a notebook lies. A page may know its path only from the server's root."""
     if os.path.isabs(other):  # noqa: PTH117 (a text that may be no path of this system)
-        return os.path.realpath(path) == os.path.realpath(other)
-    real = Path(os.path.realpath(path))
-    parts = Path(other).parts
-    return real == Path(os.path.realpath(cwd / other)) or real.parts[-len(parts) :] == parts
+        return Path(os.path.normpath(other))
+    other = other.removeprefix("RTC:").lstrip("/")
+    places = [folder / other for folder in (cwd, *cwd.parents)]
+    return next((place for place in places if place.is_file()), resolve(other, cwd))
+
+
+def same_file(path: Path, other: str, cwd: Path) -> bool:
+    """Whether both name one file."""
+    return os.path.realpath(path) == os.path.realpath(on_disk(other, cwd))
 
 
 async def open_path(context: ToolContext) -> str | None:
@@ -71,6 +81,11 @@ async def notebook_at(path: str | None, context: ToolContext) -> Notebook:
     known = await open_path(context)
     if known is not None and context.notebook is not None and same_file(full, known, context.cwd):
         return context.notebook
+    if known is not None and _may_be(full, known, context.cwd):
+        raise ToolError(
+            f"{full} may be the notebook that is open ({known}), so its file is left alone. "
+            "Leave notebook_path out to change the open one."
+        )
     if full.suffix.lower() != ".ipynb":
         raise ToolError(f"{full.name} is not a notebook (.ipynb).")
     if not full.is_file():
@@ -106,18 +121,26 @@ def noted_notebook(context: ToolContext) -> str:
 
 async def refuse_if_open(path: Path, context: ToolContext) -> str | None:
     """Why this file is not written by Write or Edit: a page may hold unsaved changes of it."""
-    if path.suffix.lower() != ".ipynb":
+    if not is_notebook(path):
         return None
     try:
         known = await open_path(context)
     except NotebookError as error:
         return f"{path.name} may be open with unsaved changes, so it is left alone: {error}"
-    if known is None or not same_file(path, known, context.cwd):
+    if known is None or not _may_be(path, known, context.cwd):
         return None
     return (
         f"{path.name} is the open notebook; writing the file under it would lose what the person "
         "has not saved. Change its cells with NotebookEdit."
     )
+
+
+def _may_be(path: Path, other: str, cwd: Path) -> bool:
+    """Like ``same_file``, but of a path that only the server knows in full the end is enough."""
+    if same_file(path, other, cwd) or os.path.isabs(other):  # noqa: PTH117
+        return same_file(path, other, cwd)
+    parts = Path(other.removeprefix("RTC:")).parts
+    return Path(os.path.realpath(path)).parts[-len(parts) :] == parts
 
 
 def fault_of_new(content: str) -> str | None:

@@ -84,7 +84,7 @@ class Read(BaseTool[ReadInput]):
 
     async def call(self, input: ReadInput, context: ToolContext) -> ToolResult:
         path = resolve(input.file_path, context.cwd)
-        if path.suffix.lower() == ".ipynb":
+        if notebooks.is_notebook(path):
             touch(context, path)
             return await notebooks.read(input, path, context)
         if input.cell_id is not None or input.outline:

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agent_kernel.errors import CellChanged, ToolError
+from agent_kernel.errors import AmbiguousCell, CellChanged, CellNotFound, ToolError
 from agent_kernel.events import NotebookChanged
 from agent_kernel.messages import ResultContent, TextBlock
 from agent_kernel.notebook.cells import find_cell, first_line
 from agent_kernel.notebook.render import join_texts
 from agent_kernel.protocols import Notebook, NotebookState
-from agent_kernel.tool_types import ToolContext, ToolDisplay, ToolResult
+from agent_kernel.tool_types import RuleTarget, ToolContext, ToolDisplay, ToolResult
 from agent_kernel.tools.base import BaseTool, ToolInput
 from agent_kernel.tools.notebooks import (
     cell_key,
@@ -20,6 +20,7 @@ from agent_kernel.tools.notebooks import (
     note_labels,
     noted_label,
     noted_notebook,
+    on_disk,
 )
 from agent_kernel.tools.outputs import fact_of, shown
 from agent_kernel.vocabulary import CellChange, CellPreview, Preview
@@ -47,8 +48,20 @@ class RunCell(BaseTool[RunCellInput]):
     def is_enabled(self, context: ToolContext) -> bool:
         return context.notebook is not None
 
+    async def rule_targets(
+        self, input: RunCellInput, context: ToolContext
+    ) -> tuple[RuleTarget, ...]:
+        if context.notebook is None:
+            return ()
+        path = on_disk((await context.notebook.read(())).path, context.cwd)
+        return (RuleTarget(kind="path", value=str(path), access="run"),)
+
     async def validate_input(self, input: RunCellInput, context: ToolContext) -> str | None:
-        _, state, cell = await _find(input, context)
+        try:
+            _, state, cell = await _find(input, context)
+        except (CellNotFound, AmbiguousCell):
+            # The text quotes cells, so it comes after the gate: rules may forbid to read them.
+            return None
         if cell.id == state.running_cell_id:
             return "That is the cell this turn runs in, so it cannot be run now."
         if cell.type != "code":

@@ -68,7 +68,7 @@ class Write(BaseTool[WriteInput]):
         path = resolve(input.file_path, context.cwd)
         if refusal := await notebooks.refuse_if_open(path, context):
             return refusal
-        if path.suffix.lower() == ".ipynb":
+        if notebooks.is_notebook(path):
             if path.exists():
                 return f"{path.name} exists. Change its cells with NotebookEdit."
             return notebooks.fault_of_new(input.content)

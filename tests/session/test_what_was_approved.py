@@ -116,7 +116,7 @@ async def test_a_mode_or_rule_that_came_meanwhile_still_forbids(
 
     def forbid() -> None:
         source = RuleSource("session", tmp_path, tmp_path)
-        gate._rules.add(parse_rule("Edit(*.txt)", "deny", source))  # noqa: SLF001
+        gate._rules.add(parse_rule("Edit(*.txt)", "deny", source))
 
     steps = calls({"tool": "Write", "file_path": "a.txt", "content": "x"})
     model_server.script([{"contains": "go", "steps": steps}])
@@ -139,6 +139,29 @@ async def test_a_skill_that_changed_meanwhile_grants_nothing_new(
     model_server.script([{"contains": "go", "steps": steps}])
     approver = Meanwhile(lambda: file.write_text(text.format("Read, Python, Write")))
     assert (await last_status(make(approver=approver)))[0] == "denied"
+
+
+@pytest.mark.parametrize("tool", ["NotebookEdit", "RunCell"])
+@pytest.mark.parametrize("cell_id", ["a1", "zzz"])
+async def test_what_a_rule_wants_asked_is_not_quoted_instead_of_asking(
+    make: Maker,
+    model_server: ScriptedServer,
+    notebook: FakeNotebook,
+    tmp_path: Path,
+    tool: str,
+    cell_id: str,
+) -> None:
+    notebook.cells[0] = cell("a1", "secret_plan()")
+    source = RuleSource("user", tmp_path, tmp_path)
+    gate = Gate([parse_rule("Read(*.ipynb)", "ask", source)], cwd=tmp_path)
+    edit = {"new_source": "x"} if tool == "NotebookEdit" else {}
+    model_server.script(
+        [{"contains": "go", "steps": calls({"tool": tool, "cell_id": cell_id, **edit})}]
+    )
+    approver = Meanwhile(lambda: None, ApprovalAnswer(decision="deny"))
+    status, text = await last_status(make(notebook=notebook, gate=gate, approver=approver))
+    assert status == "denied"
+    assert "secret_plan" not in text
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from agent_kernel.permissions.gate import Gate
+from agent_kernel.settings.rules import RuleSource, parse_rule
 from agent_kernel.testing.notebook import FakeNotebook, cell
 from agent_kernel.vocabulary import DiffPreview
 from tests.support.tools import Bench, text_of
@@ -218,6 +220,38 @@ async def test_the_open_notebook_is_never_written_as_a_file(tmp_path: Path) -> N
     other = await bench.call("Edit", file_path="x.ipynb", old_string="{", new_string="[")
     assert other.fact == "x.ipynb is a notebook. Change its cells with NotebookEdit."
     assert path.read_text() == "{}"
+
+
+async def test_a_link_to_a_notebook_is_a_notebook_whatever_it_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "tour.ipynb"
+    path.write_text("{}")
+    (tmp_path / "notes.txt").symlink_to(path)
+    bench = Bench(tmp_path, notebook=FakeNotebook([cell("a1", "unsaved")], path=str(path)))
+    assert "unsaved" in text_of(await bench.call("Read", file_path="notes.txt"))
+    write = await bench.call("Write", file_path="notes.txt", content="{}")
+    assert write.fact.startswith("notes.txt is the open notebook")
+    edit = await bench.call("Edit", file_path="notes.txt", old_string="{", new_string="[")
+    assert "is the open notebook" in edit.fact
+    assert path.read_text() == "{}"
+
+
+async def test_a_notebook_only_the_server_can_place_is_told_from_its_namesakes(
+    tmp_path: Path,
+) -> None:
+    cwd = tmp_path / "root" / "books"
+    for folder in (cwd, tmp_path / "elsewhere" / "books"):
+        folder.mkdir(parents=True)
+        (folder / "a.ipynb").write_text('{"nbformat": 4, "nbformat_minor": 5, "cells": []}')
+    bench = Bench(cwd, notebook=FakeNotebook([cell("a1", "unsaved")], path="books/a.ipynb"))
+    assert "unsaved" in text_of(await bench.call("Read", file_path="a.ipynb"))
+    other = str(tmp_path / "elsewhere" / "books" / "a.ipynb")
+    assert "unsaved" not in text_of(await bench.call("Read", file_path=other))
+    refused = await bench.call("NotebookEdit", notebook_path=other, cell_id="a1", new_source="x")
+    assert "may be the notebook that is open" in refused.fact
+    source = RuleSource("user", cwd, cwd)
+    bench.gate = Gate([parse_rule("Edit(./a.ipynb)", "deny", source)], cwd=cwd)
+    decision = await bench.decide("NotebookEdit", cell_id="a1", new_source="x")
+    assert decision.behavior == "deny"
 
 
 async def test_a_new_notebook_must_open_well(bench: Bench, tmp_path: Path) -> None:

@@ -259,6 +259,38 @@ async def test_what_must_not_be_read_is_not_quoted_before_the_gate(
         assert (await bench.decide("NotebookEdit", **call)).behavior == "deny"
 
 
+async def test_cells_of_a_notebook_that_must_not_be_read_are_not_run(
+    bench: Bench, notebook: FakeNotebook, tmp_path: Path
+) -> None:
+    source = RuleSource("user", tmp_path, tmp_path)
+    rules = [parse_rule("RunCell", "allow", source)]
+    for behavior in ("deny", "ask"):
+        rule = parse_rule("Read(*.ipynb)", behavior, source)
+        bench.gate = Gate([*rules, rule], cwd=tmp_path)
+        for cell_id in ("aaa1", "zzz"):
+            parsed = bench.tools["RunCell"].parse_input({"cell_id": cell_id})
+            assert await bench.tools["RunCell"].validate_input(parsed, bench.context) is None
+            assert (await bench.decide("RunCell", cell_id=cell_id)).behavior == behavior
+    allowing = [parse_rule(text, "allow", source) for text in ("Read", "Edit", "Edit(**)")]
+    bench.gate = Gate(allowing, cwd=tmp_path)
+    assert (await bench.decide("RunCell", cell_id="aaa1")).behavior == "ask"
+    assert (await bench.call("RunCell", cell_id="zzz")).is_error
+
+
+async def test_new_cells_are_own_in_the_open_notebook_only(bench: Bench, tmp_path: Path) -> None:
+    other = tmp_path / "other.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[]), other)
+    source = RuleSource("session", tmp_path, tmp_path)
+    bench.gate = Gate([parse_rule("NotebookEdit(own)", "allow", source)], cwd=tmp_path)
+    new = {"edit_mode": "insert", "new_source": "x"}
+    assert (await bench.decide("NotebookEdit", **new)).behavior == "allow"
+    here = await bench.decide("NotebookEdit", notebook_path="tour.ipynb", **new)
+    assert here.behavior == "allow"
+    there = await bench.decide("NotebookEdit", notebook_path="other.ipynb", **new)
+    assert there.behavior == "ask"
+    assert [s.rule for s in there.suggestions] == ["Edit(./other.ipynb)"] * 2
+
+
 async def test_another_notebook_is_edited_in_its_file_below_the_folder_only(
     bench: Bench, tmp_path: Path
 ) -> None:
