@@ -140,7 +140,7 @@ class StreamingText:
                 # The answer was told when it was given.
                 self._line(call_line(call, self._scrub, with_answer=False))
             case ev.PermissionRequested():
-                self._line(f"? {one_line(self._scrub(event.title.removesuffix("?")), 400)}")
+                self._line("? " + one_line(self._scrub(event.title.removesuffix("?")), 400))
             case ev.PermissionResolved():
                 self._line(f"  {one_line(self._scrub(resolved_words(event)), 400)}")
             case ev.RunFinished():
