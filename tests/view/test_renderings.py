@@ -107,7 +107,7 @@ def test_streamed_text_tells_the_same_in_the_order_it_happens() -> None:
         "▸ Thinking\n"
         "I'll look at the **data** first.\n"
         "● Run cell [5] · 2.4 s\n"
-        "? Edit a cell?\n"
+        "? Edit a cell\n"
         "  Allowed once by you\n"
         "● Edit cell below [3] · +1 line · 0.1 s\n"
         "✕ Run cell [5] · failed · NameError: price · 2.4 s\n"
