@@ -5,7 +5,7 @@ import type { Message } from '@lumino/messaging';
 import type { JSX } from 'react';
 import { EMPTY_SESSION } from '../session/state';
 import type { IKernelSession, ISessionRegistry } from '../tokens';
-import { guardKeys } from '../turn/keys';
+import { guardKeys } from '../ui/keys';
 import { Panel, type SessionActions } from '../ui';
 import { agentIcon } from './icon';
 import { suggestionsFor } from './suggestions';

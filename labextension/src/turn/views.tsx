@@ -10,7 +10,7 @@ import { runOf, type RunState } from '../session/state';
 import type { IKernelSession, ISessionRegistry } from '../tokens';
 import { SkillList, Turn } from '../ui';
 import { Boundary } from './boundary';
-import { guardKeys } from './keys';
+import { guardKeys } from '../ui/keys';
 import { storedRun, storedSkills } from './stored';
 
 /** The first widget above that is a `T`. */

@@ -5,6 +5,7 @@ import type { JSX } from 'react';
 import { useSyncExternalStore } from 'react';
 import type { SkillInfo } from '../protocol/generated';
 import { SkillList, Turn } from '../ui';
+import { guardKeys } from '../ui/keys';
 import { createActions, Feed } from './feed';
 import type { WidgetModel } from './feed';
 
@@ -37,6 +38,7 @@ interface RenderContext {
 }
 
 function render({ model, el }: RenderContext): () => void {
+  guardKeys(el);
   const root = createRoot(el);
   if (model.get('kind') === 'skills') {
     root.render(<SkillsView model={model} />);
