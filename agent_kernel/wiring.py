@@ -30,12 +30,13 @@ from agent_kernel.protocols import (
     SessionStore,
     Trust,
 )
-from agent_kernel.store.folders import session_folder
+from agent_kernel.store.folders import file_name, session_folder
 from agent_kernel.tool_types import Tool
 from agent_kernel.vocabulary import PermissionMode
 from agent_kernel.wire import ModelStatus
 
 if TYPE_CHECKING:
+    from agent_kernel.settings.secrets import Scrubber
     from agent_kernel.settings.settings import Settings
 
 
@@ -106,6 +107,7 @@ class Parts:
     tools: tuple[Tool, ...]
     attachments: tuple[AttachmentSource, ...]
     trust: Trust | None = None
+    learn_secret: Callable[[str], None] = field(default=lambda _value: None)
     given_client: ModelClient | None = None
     notebook: Notebook | None = None
     namespace: Namespace | None = None
@@ -165,7 +167,8 @@ def build_parts(given: Given) -> Parts:
     settings = given.settings or load_settings(given.cwd)
     clock = given.clock or SystemClock()
     ids = given.ids or RandomIds()
-    scrub = _scrubber(settings)
+    scrubber = _scrubber(settings)
+    scrub = scrubber.scrub
     trust = _trust(settings)
     gate, problems = (given.gate, ()) if given.gate else _gate(settings, trust)
     return Parts(
@@ -179,8 +182,11 @@ def build_parts(given: Given) -> Parts:
         hooks=NullHooks(),
         commands=given.commands or _commands(settings, trust),
         store=given.store or _store(settings, scrub, clock, ids),
-        blobs=lambda session_id: FileBlobs(session_folder(settings.home, given.cwd) / session_id),
+        blobs=lambda session_id: FileBlobs(
+            session_folder(settings.home, given.cwd) / file_name(session_id)
+        ),
         scrub=scrub,
+        learn_secret=scrubber.learn,
         tools=_tools() if given.tools is None else given.tools,
         attachments=_attachments(),
         trust=trust,
@@ -227,15 +233,13 @@ def _store(settings: Settings, scrub: Callable[[str], str], clock: Clock, ids: I
     )
 
 
-def _scrubber(settings: Settings) -> Callable[[str], str]:
+def _scrubber(settings: Settings) -> Scrubber:
     import os
 
     from agent_kernel.settings.secrets import Scrubber
 
     secret = settings.credential.secret
-    return Scrubber.from_environment(
-        os.environ, *([secret.get_secret_value()] if secret else [])
-    ).scrub
+    return Scrubber.from_environment(os.environ, *([secret.get_secret_value()] if secret else []))
 
 
 def _trust(settings: Settings) -> Trust:

@@ -114,7 +114,7 @@ class Endpoint:
         session = host.session
         try:
             if params.mode is not None:
-                session.set_mode(params.mode)
+                host.runs.set_mode(params.mode)
             if params.api_key is not None:
                 await host.swap_key(params.api_key)
         except SettingsError as error:
@@ -129,6 +129,8 @@ class Endpoint:
         host = self._host
         try:
             text = await commands.run(host, params.name, params.args)
+            if params.name == "mode" and params.args.strip():
+                host.runs.set_mode(host.session.mode)
         except SettingsError as error:
             raise _refused(str(error)) from error
         if text is not None:

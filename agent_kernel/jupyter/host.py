@@ -270,6 +270,7 @@ class KernelHost:
         from agent_kernel.settings.settings import load_settings
 
         parts = self.session.parts
+        parts.learn_secret(key)
         path = save_key(parts.settings.home, key, base_url=parts.settings.base_url)
         parts.settings = load_settings(parts.cwd)
         await parts.close()

@@ -13,7 +13,7 @@ import contextlib
 import contextvars
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_kernel.errors import ToolError
@@ -21,7 +21,7 @@ from agent_kernel.events import Event, RunFinished
 from agent_kernel.jupyter.agent_thread import AgentThread
 from agent_kernel.jupyter.jobs import JobQueue
 from agent_kernel.protocols import EventSink
-from agent_kernel.vocabulary import PermissionMode, RunEnd
+from agent_kernel.vocabulary import PermissionMode, RunEnd, strictest
 
 if TYPE_CHECKING:
     from agent_kernel.session import AgentSession, Origin
@@ -96,6 +96,12 @@ class Runs:
             if ticket.session is not None and ticket.session is not main
         ]
 
+    def set_mode(self, mode: PermissionMode) -> None:
+        """For the runs that are on inside others too. Raises ``SettingsError``. Any thread."""
+        self._main_session().set_mode(mode)
+        for session in self.side_sessions:
+            session.set_mode(mode)
+
     # -- on the main thread
 
     def run_blocking(self, ticket: Ticket, *, beside: bool) -> RunFinished:
@@ -140,10 +146,17 @@ class Runs:
     async def follow(self, ticket: Ticket, *, beside: bool = False) -> RunFinished:
         """The whole run; its last event."""
         if beside:
+            parent = self.current
             session = await self._side_session()
+            if parent is not None and parent.session is not None:
+                # What a run starts is never looser than the run, whatever its cell asks for.
+                wanted = ticket.order.mode or session.mode
+                mode = strictest(wanted, parent.session.snapshot().mode)
+                ticket.order = replace(ticket.order, mode=mode)
             try:
                 return await self._play(session, ticket)
             finally:
+                session.gate.apply(None)  # what its skills granted is not for the outer run
                 await session.close()
         async with self._own_turn():
             session = self._main_session()

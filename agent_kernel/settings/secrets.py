@@ -61,9 +61,15 @@ class Scrubber:
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        known = {value for value in values if len(value) >= _MIN_LENGTH}
+        self._values: frozenset[str] = frozenset()
+        self._known: re.Pattern[str] | None = None
+        self.learn(*values)
+
+    def learn(self, *values: str) -> None:
+        """Know these from now on as well: a key that was typed in. Any thread."""
+        self._values |= {value for value in values if len(value) >= _MIN_LENGTH}
         # Longest first: a secret may hold another.
-        ordered = sorted(known, key=lambda value: (-len(value), value))
+        ordered = sorted(self._values, key=lambda value: (-len(value), value))
         self._known = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
     @classmethod

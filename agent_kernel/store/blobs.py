@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from pathlib import Path
 
 from agent_kernel.settings.home import write_private
+from agent_kernel.store.folders import file_name
 
 
 class FileBlobs:
@@ -17,6 +17,6 @@ class FileBlobs:
 
     async def put(self, name: str, data: bytes) -> Path:
         """Keep the data; the same name replaces it. Raises ``OSError``."""
-        path = self._folder / (re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[:120] or "result")
+        path = self._folder / file_name(name)
         await asyncio.to_thread(write_private, path, data)
         return path

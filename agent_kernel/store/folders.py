@@ -19,6 +19,11 @@ def slug(cwd: Path) -> str:
     return f"{name[:LONGEST]}-{digest}"
 
 
+def file_name(text: str) -> str:
+    """The text as the name of one file or folder, wherever it comes from."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")[:120] or "unnamed"
+
+
 def session_folder(home: Path, cwd: Path) -> Path:
     """``<home>/projects/<slug>``: one ``<session>.jsonl`` per session and its side files."""
     return home / "projects" / slug(cwd)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from agent_kernel.errors import StoreError
 from agent_kernel.hooks.null import NullHooks
 from agent_kernel.permissions.desk import Desk
 from agent_kernel.store.blobs import FileBlobs
@@ -13,6 +16,7 @@ from agent_kernel.testing.approver import ScriptedApprover
 from agent_kernel.testing.clock import CountingIds, FakeClock
 from agent_kernel.testing.store import MemoryBlobs
 from agent_kernel.wiring import ReadMemory
+from tests.support.session import Maker
 
 
 async def test_clocks() -> None:
@@ -44,3 +48,12 @@ async def test_blobs(tmp_path: Path) -> None:
 async def test_approvers_withdraw_a_question() -> None:
     await conformance.check_approver_withdraws(ScriptedApprover())
     await conformance.check_approver_withdraws(Desk(somebody=lambda: True))
+
+
+@pytest.mark.parametrize("session_id", ["../../out", "/abs/out", "..", "a/../../out"])
+async def test_a_session_id_is_never_a_way_out_of_the_folder(make: Maker, session_id: str) -> None:
+    session = make(session_id=session_id)
+    path = await session.parts.blobs(session.session_id).put("../../x.txt", b"data")
+    assert path.resolve().parents[3] == session.settings.home.resolve() / "projects"
+    with pytest.raises(StoreError):
+        session.parts.store.load(session_id)

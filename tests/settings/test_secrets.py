@@ -109,3 +109,11 @@ def test_text_can_always_be_encoded_afterwards(text: str) -> None:
 def test_a_pair_is_joined_and_a_half_is_replaced() -> None:
     assert without_lone_surrogates("a\ud83d\ude00b") == "a😀b"
     assert without_lone_surrogates("\ud83dx\ude00") == "�x�"
+
+
+def test_a_key_learnt_later_is_removed_too() -> None:
+    scrubber = Scrubber(["first-secret"])
+    scrub = scrubber.scrub
+    assert "plain-looking-key" in scrub("plain-looking-key")
+    scrubber.learn("plain-looking-key", "short")
+    assert scrub("first-secret plain-looking-key short") == f"{MARKER} {MARKER} short"
