@@ -10,6 +10,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import contextvars
+import os
 import queue
 import signal
 import threading
@@ -257,10 +258,16 @@ def _user_interrupts() -> Iterator[None]:
 
 
 def interrupt_thread(identifier: int) -> None:
-    """SIGINT to the main thread; wakes blocking calls, which a mere flag would not."""
+    """SIGINT to the main thread; wakes blocking calls, which a mere flag would not.
+
+    In a kernel that Jupyter started, which leads a session of its own, the programs that the code
+    waits for get it too, as with the stop button: ``os.system`` is deaf until its program ends.
+    """
     if identifier != threading.main_thread().ident:
         return
-    if hasattr(signal, "pthread_kill"):
+    if hasattr(os, "killpg") and os.getsid(0) == os.getpid():
+        os.killpg(os.getpid(), signal.SIGINT)
+    elif hasattr(signal, "pthread_kill"):
         signal.pthread_kill(identifier, signal.SIGINT)
     else:  # Windows
         import _thread

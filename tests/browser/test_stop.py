@@ -89,3 +89,29 @@ def test_the_stop_button_ends_a_run_in_mid_stream_at_a_question_and_in_every_too
     expect(run(lab, 5)).to_contain_text("Quite well.")
     lab.run(7)
     expect(outputs(lab, 7)).to_have_text("(True, False)")
+
+
+def test_the_panels_stop_ends_a_program_that_code_of_the_agent_waits_for(
+    lab: Lab, lab_server: LabServer, model: ScriptedServer
+) -> None:
+    begins = "import os, subprocess\nprint('begun')\n"
+    model.script(
+        [
+            rule("wait for a child", python(begins + "subprocess.run(['sleep', '600'])"), "No."),
+            rule("wait for a shell", python(begins + "os.system('sleep 600')"), "No."),
+            rule("say that you are well", "Quite well."),
+        ]
+    )
+    lab_server.write_notebook(
+        "panelstop.ipynb",
+        [ask("wait for a child"), ask("wait for a shell"), ask("say that you are well")],
+    )
+    lab.open("panelstop.ipynb")
+    panel = lab.open_panel()
+    for index in range(2):
+        lab.run(index)
+        answer(panel, "Allow once")
+        expect(printed(lab, index)).to_have_text("begun\n")
+        panel.locator(".ak-composer").get_by_role("button", name="Stop").click()
+        ended(lab.turn(index), "aborted_tools")
+    expect(run(lab, 2)).to_contain_text("Quite well.")

@@ -184,6 +184,23 @@ async def test_the_panels_stop_ends_sleeping_code(
     await _works(notebook, server, "after the panel stopped it")
 
 
+async def test_the_panels_stop_ends_a_program_that_the_code_waits_for(
+    notebook: Notebook, server: ScriptedServer
+) -> None:
+    # `os.system` ignores interrupts itself while its program runs.
+    waits = "print('zzz'); import os; os.system('sleep 60')"
+    server.script([code("run a program until the panel", waits)])
+    notebook.decide = allow
+    since = notebook.mark()
+    cell = notebook.agent("run a program until the panel")
+    running = notebook.start(cell)
+    await _printed(notebook, cell, "zzz")
+    assert (await notebook.page.request("stop"))["stopped"] is True
+    assert (await running)["ename"] == "RunFailed"
+    assert (await notebook.finished(since)).end is RunEnd.ABORTED_TOOLS
+    await _works(notebook, server, "after the program")
+
+
 async def test_stop_at_an_approval_withdraws_the_question(
     notebook: Notebook, server: ScriptedServer
 ) -> None:
