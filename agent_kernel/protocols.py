@@ -152,9 +152,17 @@ class Notebook(Protocol):
         ...
 
     async def run(
-        self, cell_id: str, *, run_id: str, timeout: float | None = None
+        self,
+        cell_id: str,
+        *,
+        run_id: str,
+        timeout: float | None = None,
+        expect_hash: str | None = None,
     ) -> NotebookRunResult:
-        """Run one cell as if the person had; outputs land in that cell and come back."""
+        """Run one cell as if the person had; outputs land in that cell and come back.
+
+        Raises ``CellChanged`` if its source is not that of ``expect_hash`` when it would begin.
+        """
         ...
 
     async def undo(self, run_id: str) -> tuple[EditedCell, ...]: ...

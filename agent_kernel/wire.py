@@ -335,11 +335,16 @@ class NotebookOutputsParams(Frozen):
 
 
 class NotebookRunParams(Frozen):
-    """``subshell``: the main shell is blocked by a running cell, so run on a separate subshell."""
+    """``subshell``: the main shell is blocked by a running cell, so run on a separate subshell.
+
+    ``expect_hash``: of the source that was allowed. The page compares it when the cell begins, for
+    the person may have typed while the kernel was busy.
+    """
 
     cell_id: str
     subshell: bool = False
     run_id: str = ""
+    expect_hash: str | None = None
 
 
 class NotebookRunResult(Frozen):

@@ -188,6 +188,13 @@ class HeadlessPage:
 
     async def _run(self, params: wire.NotebookRunParams) -> wire.NotebookRunResult:
         self.document.index(params.cell_id)
+        source = self.document.cell(params.cell_id)["source"]
+        if params.expect_hash not in {None, wire.source_hash(source)}:
+            raise WireError(
+                "The cell changed before it began.",
+                code=wire.CELL_CHANGED,
+                data={"cell_id": params.cell_id, "source": source},
+            )
         subshell_id = None
         if params.subshell:
             # Not the comm's subshell: that one has to stay free for messages.

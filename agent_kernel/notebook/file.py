@@ -71,6 +71,7 @@ class FileNotebook:
         *,
         run_id: str,  # noqa: ARG002
         timeout: float | None = None,  # noqa: ARG002
+        expect_hash: str | None = None,  # noqa: ARG002
     ) -> NotebookRunResult:
         raise NotebookUnavailable(
             f"Cell `{cell_id}` cannot be run: {self.path.name} is not open in a page with a "

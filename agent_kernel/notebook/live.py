@@ -140,7 +140,12 @@ class LiveNotebook:
         return answer.cells
 
     async def run(
-        self, cell_id: str, *, run_id: str, timeout: float | None = None
+        self,
+        cell_id: str,
+        *,
+        run_id: str,
+        timeout: float | None = None,
+        expect_hash: str | None = None,
     ) -> wire.NotebookRunResult:
         page = await self._page()
         if page is None:
@@ -148,7 +153,9 @@ class LiveNotebook:
         blocked = self._kernel.is_main_blocked
         if not blocked:
             await self._kernel.wait_until_free()
-        params = wire.NotebookRunParams(cell_id=cell_id, subshell=blocked, run_id=run_id)
+        params = wire.NotebookRunParams(
+            cell_id=cell_id, subshell=blocked, run_id=run_id, expect_hash=expect_hash
+        )
         with self._kernel.asked(cell_id, main=not blocked) as asked:
             waiting = asyncio.ensure_future(
                 self._ask(page, "notebook.run", params, wire.NotebookRunResult, timeout=RUN_LIMIT)

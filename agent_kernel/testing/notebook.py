@@ -35,8 +35,8 @@ def cell(
 class FakeNotebook:
     """The ``Notebook`` seam in memory, as an open page would be.
 
-    ``runs`` says what running a cell gives; ``ran`` lists what was run. Change ``cells`` to play a
-    person who types.
+    ``runs`` says what running a cell gives; ``ran`` lists what was run; ``before_run`` is called
+    when a cell would begin. Change ``cells`` to play a person who types.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class FakeNotebook:
         self.running_cell_id = running_cell_id
         self.runs = dict(runs or {})
         self.ran: list[str] = []
+        self.before_run: Callable[[], object] = lambda: None
         self.ignore_edits = False
         self._made = 0
         self._before: dict[str, list[CellContent]] = {}
@@ -80,10 +81,20 @@ class FakeNotebook:
         return tuple(self._edited(cell_id) for cell_id in touched)
 
     async def run(
-        self, cell_id: str, *, run_id: str, timeout: float | None = None
+        self,
+        cell_id: str,
+        *,
+        run_id: str,
+        timeout: float | None = None,
+        expect_hash: str | None = None,
     ) -> NotebookRunResult:
         del run_id, timeout
-        self._get(cell_id)
+        self.before_run()
+        one = self._get(cell_id)
+        if expect_hash not in {None, one.hash}:
+            raise CellChanged(
+                f"It is now:\n{one.source}", cell_id=one.id, source=one.source, hash=one.hash
+            )
         self.ran.append(cell_id)
         return self.runs.get(cell_id, NotebookRunResult(status="ok", execution_count=1))
 

@@ -102,7 +102,9 @@ class RunCell(BaseTool[RunCellInput]):
                 source=cell.source,
                 hash=cell.hash,
             )
-        run = await notebook.run(cell.id, run_id=context.run_id, timeout=input.timeout)
+        run = await notebook.run(
+            cell.id, run_id=context.run_id, timeout=input.timeout, expect_hash=cell.hash
+        )
         content: list[ResultContent] = shown(
             run.outputs, f"Read the notebook with cell_id {cell.id} shows more"
         )

@@ -362,6 +362,17 @@ async def test_only_other_code_cells_run(bench: Bench, notebook: FakeNotebook) -
     assert notebook.ran == []
 
 
+async def test_a_cell_that_changes_while_it_waits_for_the_kernel_is_not_run(
+    bench: Bench, notebook: FakeNotebook
+) -> None:
+    def person_types() -> None:
+        notebook.cells[3] = cell("ddd4", "rm_everything()")
+
+    notebook.before_run = person_types
+    result = await bench.call("RunCell", cell_id="ddd4")
+    assert (result.is_error, notebook.ran) == (True, [])
+
+
 async def test_what_runs_is_what_was_shown_for_approval(
     bench: Bench, notebook: FakeNotebook
 ) -> None:

@@ -3,6 +3,7 @@ import { CodeCell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import {
+  CELL_CHANGED,
   CELL_NOT_FOUND,
   INVALID_PARAMS,
   KERNEL_BUSY,
@@ -14,7 +15,7 @@ import {
 } from '../protocol/generated';
 import { RpcError } from '../session/rpc';
 import { onOwnSubshell } from '../session/shells';
-import { findCell, isCode, readOutputs } from './document';
+import { findCell, hashOf, isCode, readOutputs } from './document';
 import { toWire } from './outputs';
 
 /** How long code of the agent waits for the person's own cell to end. */
@@ -42,6 +43,14 @@ export async function runCell(
     return { status: 'ok', execution_count: null, outputs: [] };
   }
   const execute = async (): Promise<KernelMessage.IExecuteReplyMsg | undefined> => {
+    // Here, with nothing awaited in between: the person may have typed while the kernel was busy.
+    if (params.expect_hash != null && params.expect_hash !== hashOf(shared)) {
+      throw new RpcError(CELL_CHANGED, 'The cell changed before it began, so it was not run.', {
+        cell_id: shared.id,
+        source: shared.getSource(),
+        hash: hashOf(shared)
+      });
+    }
     const reply = await CodeCell.execute(widget, panel.sessionContext, {
       agent_kernel: { run: params.run_id },
       recordTiming: notebook.notebookConfig.recordTiming

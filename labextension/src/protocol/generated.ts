@@ -379,11 +379,17 @@ export type NotebookReadResult = {
   total_cells?: number | undefined;
 };
 
-/** `subshell`: the main shell is blocked by a running cell, so run on a separate subshell. */
+/**
+ * `subshell`: the main shell is blocked by a running cell, so run on a separate subshell.
+ *
+ * `expect_hash`: of the source that was allowed. The page compares it when the cell begins, for
+ * the person may have typed while the kernel was busy.
+ */
 export type NotebookRunParams = {
   cell_id: string;
   subshell: boolean;
   run_id: string;
+  expect_hash: string | null;
 };
 
 export type NotebookRunResult = {
