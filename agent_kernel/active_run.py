@@ -23,11 +23,13 @@ class ActiveRun:
         *,
         clock: Clock,
         sinks: Callable[[], tuple[EventSink, ...]],
+        on_end: Callable[[RunLog], None] = lambda log: None,  # noqa: ARG005
     ) -> None:
         self.log = log
         self.control = control
         self._clock = clock
         self._sinks = sinks
+        self._on_end = on_end
         self._seq = 0
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
@@ -72,6 +74,7 @@ class ActiveRun:
             self.tell(RunFinished(end=RunEnd.MODEL_ERROR, detail=detail))
             raise
         finally:
+            self._on_end(self.log)
             self._queue.put_nowait(None)
 
     async def read(self) -> AsyncGenerator[Event, None]:

@@ -7,6 +7,7 @@ from agent_kernel.events import Notice
 from agent_kernel.loop.conversation import Conversation
 from agent_kernel.messages import Message
 from agent_kernel.protocols import Clock, Ids, SessionStore
+from agent_kernel.wire import RunSnapshot
 
 
 class Ledger:
@@ -38,6 +39,19 @@ class Ledger:
                 messages, clock=self._clock, ids=self._ids, on_append=self._append
             )
         return self._conversation
+
+    def runs(self) -> tuple[RunSnapshot, ...]:
+        """The runs of earlier processes as views show them."""
+        messages = self.conversation().messages
+        return self._store.runs(self.session_id, messages) if messages else ()
+
+    def keep_run(self, run: RunSnapshot) -> None:
+        """A run has ended; keep it as views show it."""
+        messages = self.conversation().messages
+        try:
+            self._store.keep_run(self.session_id, run, until=messages[-1].uuid if messages else "")
+        except StoreError as error:
+            self._unsaved(error)
 
     def _append(self, message: Message) -> None:
         try:

@@ -28,6 +28,7 @@ from agent_kernel.wire import (
     EditOp,
     ModelStatus,
     NotebookRunResult,
+    RunSnapshot,
     SessionSummary,
 )
 
@@ -341,7 +342,17 @@ class SessionStore(Protocol):
     def append(self, session_id: str, message: Message) -> None: ...
     def load(self, session_id: str) -> list[Message]: ...
     def list(self) -> tuple[SessionSummary, ...]: ...
-    def fork(self, session_id: str) -> str: ...
+    def fork(self, session_id: str) -> str:
+        """A copy under a new id, which it returns."""
+        ...
+
+    def keep_run(self, session_id: str, run: RunSnapshot, *, until: str) -> None:
+        """Keep a finished run as views show it; ``until``: uuid of the last message it added."""
+        ...
+
+    def runs(self, session_id: str, messages: Sequence[Message]) -> tuple[RunSnapshot, ...]:
+        """The newest runs in order, also those that nobody kept: told from the messages."""
+        ...
 
 
 class Sandbox(Protocol):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent_kernel.active_run import ActiveRun
+from agent_kernel.book import Book
 from agent_kernel.context.text import clean_text
-from agent_kernel.errors import SkillError
 from agent_kernel.events import Event, RunFinished, RunStarted, SkillStarted
 from agent_kernel.ledger import Ledger
 from agent_kernel.loop.control import RunControl
@@ -20,7 +20,6 @@ from agent_kernel.prompt.build import Surroundings, look_around
 from agent_kernel.protocols import (
     Approver,
     Clock,
-    Command,
     CommandSource,
     EventSink,
     Ids,
@@ -30,20 +29,17 @@ from agent_kernel.protocols import (
     PermissionGate,
     SessionStore,
 )
-from agent_kernel.run_setup import config_of, ports_of
+from agent_kernel.run_setup import choose_model, config_of, context_of, find_command, ports_of
 from agent_kernel.store.run_log import RunLog
-from agent_kernel.tool_types import ContextModifier, Tool, ToolContext
-from agent_kernel.vocabulary import PermissionMode
-from agent_kernel.wire import ModelStatus, RunSnapshot, Snapshot
+from agent_kernel.tool_types import ContextModifier, Tool
+from agent_kernel.vocabulary import PermissionMode, strictest
+from agent_kernel.wire import ModelStatus, RunSnapshot, SessionSummary, Snapshot
 from agent_kernel.wiring import Given, Parts, build_parts
 
 if TYPE_CHECKING:
     from agent_kernel.settings.settings import Settings
 
 Origin = Literal["cell", "panel", "python", "cli", "agent"]
-
-KEPT_RUNS = 200
-"""Runs whose events stay in memory; older ones are in the transcript."""
 
 
 class AgentSession:
@@ -90,14 +86,11 @@ class AgentSession:
         )
         self._lock = threading.RLock()
         self._parts: Parts | None = None
-        self._wanted_id = session_id
-        self._ledger: Ledger | None = None
-        self._around: Surroundings | None = None
+        self._book = Book(lambda: self.parts, self._lock, session_id)
         self._mode = mode
         self._model = model
         self._sinks: tuple[EventSink, ...] = tuple(sinks)
         self._told_skills: frozenset[str] = frozenset()
-        self._logs: list[RunLog] = []
         self._active: ActiveRun | None = None
         self._status: ModelStatus | None = None
 
@@ -110,26 +103,17 @@ class AgentSession:
             if self._parts is None:
                 self._parts = build_parts(self._given)
                 for notice in self._parts.notices:
-                    self._book.warn("settings", notice)
+                    self._ledger.warn("settings", notice)
             return self._parts
 
     @property
     def session_id(self) -> str:
         """Any thread."""
-        return self._book.session_id
+        return self._ledger.session_id
 
     @property
-    def _book(self) -> Ledger:
-        with self._lock:
-            parts = self.parts  # may make the ledger, to note what settings could not be used
-            if self._ledger is None:
-                self._ledger = Ledger(
-                    self._wanted_id or parts.ids.new("s"),
-                    parts.store,
-                    clock=parts.clock,
-                    ids=parts.ids,
-                )
-            return self._ledger
+    def _ledger(self) -> Ledger:
+        return self._book.ledger
 
     @property
     def gate(self) -> PermissionGate:
@@ -217,23 +201,35 @@ class AgentSession:
             raise ValueError("The prompt is empty.")
         if mode is not None:
             self.parts.check_mode(mode)
-        book = self._book
+        book = self._ledger
         conversation = book.conversation()
         run_id = self.parts.ids.new("run")
         log = RunLog(run_id, session_id=self.session_id, cell_id=cell_id)
         control = RunControl(mode or self.mode)
-        active = ActiveRun(log, control, clock=self.parts.clock, sinks=lambda: self._sinks)
+        active = ActiveRun(
+            log,
+            control,
+            clock=self.parts.clock,
+            sinks=lambda: self._sinks,
+            on_end=lambda log: book.keep_run(log.snapshot()),
+        )
         self._active = active
-        context = self._context(active, control.mode)
+        context = context_of(
+            self.parts,
+            self.session_id,
+            run_id,
+            control.mode,
+            emit=active.tell,
+            set_mode=self.set_mode,
+        )
         try:
-            skill = await self._find(command, context) if command else None
+            skill = await find_command(self.commands, command, context) if command else None
         except BaseException:
             self._active = None
             raise
-        with self._lock:
-            self._logs = [*self._logs[-(KEPT_RUNS - 1) :], log]
+        self._book.add(log)
         told = prompt or (f"/{command[0]} {command[1]}".strip() if command else "")
-        chosen = self._choose(model, skill[0] if skill else None)
+        chosen = choose_model(model, skill[0] if skill else None, self.model)
 
         async def events() -> AsyncIterator[Event]:
             status = await self.model_status()
@@ -253,15 +249,11 @@ class AgentSession:
                 self.gate.apply(ContextModifier(allow=skill[0].allowed_tools))
                 text = f"<command-name>/{command[0]}</command-name>\n{skill[1]}"
             conversation.add_user((TextBlock(text=clean_text(text)),))
-            if self._around is None:
-                folder = self.settings.user_skills.parent
-                self._around = await look_around(context.cwd, folder, self.parts.clock.now())
-                if self._around.notice:
-                    book.warn("notes_cut", self._around.notice)
+            around = await self._look_around()
             config = await config_of(
                 self.parts,
                 context,
-                self._around,
+                around,
                 model=chosen,
                 offline=status.offline,
                 max_turns=max_turns,
@@ -306,93 +298,88 @@ class AgentSession:
 
     def new(self) -> str:
         """Begin another conversation; returns its id. Raises ``RuntimeError`` during a run."""
+        return self._turn(self._book.new)
+
+    def resume(self, session_id: str | None = None) -> str:
+        """Go on with a stored conversation of this folder; its id, or a copy's if it is in use.
+
+        An id may be cut short; None: the newest other than this one. The mode becomes that of its
+        last run if that is stricter. Raises ``StoreError`` if there is none, ``RuntimeError``
+        during a run.
+        """
+        resumed = self._turn(lambda: self._book.resume(session_id))
+        last = self._book.last_started()
+        if last is not None:
+            self._mode = strictest(self.mode, last.mode)
+            self._model = self._model or last.model or None
+        return resumed
+
+    def fork(self) -> str:
+        """Go on with a copy of this conversation; its id. Raises as :meth:`resume`."""
+        return self._turn(self._book.fork)
+
+    def sessions(self) -> tuple[SessionSummary, ...]:
+        """The stored conversations of this folder, the newest first."""
+        return self.parts.store.list()
+
+    def find_session(self, session_id: str | None = None) -> SessionSummary:
+        """What :meth:`resume` would take. Raises ``StoreError``."""
+        return self._book.find(session_id)
+
+    def _turn(self, to: Callable[[], str]) -> str:
+        """To another conversation: nothing of the old one holds there."""
         if self.running is not None:
             raise RuntimeError("A run is on in this session; stop it first.")
-        with self._lock:
-            if self._ledger is not None:
-                self._ledger.close()
-            self._wanted_id = None
-            self._ledger = None
-            self._around = None
-            self._logs = []
-            self._active = None
+        session_id = to()
+        self._active = None
         self.gate.apply(None)
         for source in self.parts.attachments:
             source.reset()
         self.parts.reads.clear()
-        return self.session_id
+        return session_id
 
     def snapshot(self) -> Snapshot:
         """All a page shows. Any thread."""
-        with self._lock:
-            logs, active = self._logs, self._active
+        active = self._active
         on = active is not None and not active.is_over
         return Snapshot(
             session_id=self.session_id,
-            runs=tuple(log.snapshot() for log in logs),
+            runs=self._book.runs(),
             running=active.run_id if active is not None and on else None,
             pending=active.log.pending() if active is not None and on else (),
             mode=active.control.mode if active is not None and on else self.mode,
             model=self._status or self.parts.likely_status(self.model),
-            saved=self._book.saved,
+            saved=self._ledger.saved,
         )
 
     def run_snapshot(self, run_id: str) -> RunSnapshot | None:
         """One run as its joined events. Any thread."""
-        with self._lock:
-            logs = self._logs
-        return next((log.snapshot() for log in logs if log.run_id == run_id), None)
+        return self._book.run(run_id)
 
     async def close(self) -> None:
         """Stop what runs, close connections and give up the claim on the transcript."""
         await self.stop()
         if self._parts is not None:
             await self._parts.close()
-        if self._ledger is not None:
-            self._ledger.close()
+        self._book.close()
 
     # -- inside
 
-    def _choose(self, model: str | None, skill: Command | None) -> str:
-        if model is None and skill is not None and skill.model:
-            model = skill.model
-        if model is None or model == "inherit":
-            return self.model
-        from agent_kernel.settings.settings import resolve_model
-
-        return resolve_model(model)
-
-    async def _find(self, command: tuple[str, str], context: ToolContext) -> tuple[Command, str]:
-        name, args = command
-        found = await self.commands.find(name)
-        if found is None:
-            raise SkillError(f"There is no skill named {name!r}.")
-        if not found.info.user_invocable:
-            raise SkillError(f"{name!r} is for the agent to use; ask for it in words instead.")
-        return found, await found.get_prompt(args, context)
+    async def _look_around(self) -> Surroundings:
+        """What is on the disk, read once per conversation (SPEC P3)."""
+        around = self._book.around
+        if around is None:
+            folder = self.settings.user_skills.parent
+            around = await look_around(self.parts.cwd, folder, self.parts.clock.now())
+            self._book.around = around
+            if around.notice:
+                self._ledger.warn("notes_cut", around.notice)
+        return around
 
     def _warn_of_skills(self) -> None:
         """A skill that cannot be loaded is told once, and hides no other (SPEC K2)."""
         problems: tuple[str, ...] = getattr(self.commands, "problems", ())
         for problem in problems:
             if problem not in self._told_skills:
-                self._book.warn("skills", problem)
+                self._ledger.warn("skills", problem)
         self._told_skills |= set(problems)
-
-    def _context(self, active: ActiveRun, mode: PermissionMode) -> ToolContext:
-        parts = self.parts
-        return ToolContext(
-            run_id=active.run_id,
-            session_id=self.session_id,
-            agent_id="main",
-            cwd=parts.cwd,
-            mode=mode,
-            emit=active.tell,
-            ids=parts.ids,
-            read_state=parts.reads,
-            notebook=parts.notebook,
-            namespace=parts.namespace,
-            commands=parts.commands,
-            trust=parts.trust,
-            set_mode=self.set_mode,
-        )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent_kernel.errors import StoreError
 from agent_kernel.messages import Message
 from agent_kernel.protocols import OpenedSession
-from agent_kernel.wire import SessionSummary
+from agent_kernel.wire import RunSnapshot, SessionSummary
 
 
 class MemoryStore:
@@ -15,6 +16,7 @@ class MemoryStore:
 
     def __init__(self, *, broken: bool = False) -> None:
         self.sessions: dict[str, list[Message]] = {}
+        self.kept: dict[str, list[RunSnapshot]] = {}
         self.broken = broken
         self._forks = 0
 
@@ -42,7 +44,18 @@ class MemoryStore:
         self._forks += 1
         name = f"{session_id}-fork-{self._forks}"
         self.sessions[name] = self.load(session_id)
+        self.kept[name] = list(self.kept.get(session_id, ()))
         return name
+
+    def keep_run(self, session_id: str, run: RunSnapshot, *, until: str) -> None:
+        del until
+        if self.broken:
+            raise StoreError("The session folder cannot be written.")
+        self.kept.setdefault(session_id, []).append(run)
+
+    def runs(self, session_id: str, messages: Sequence[Message]) -> tuple[RunSnapshot, ...]:
+        del messages
+        return tuple(self.kept.get(session_id, ()))
 
 
 class MemoryBlobs:

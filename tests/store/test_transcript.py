@@ -110,7 +110,7 @@ def test_a_bad_line_in_the_middle_is_skipped_and_counted(folder: Path) -> None:
     opened = make(folder).open("s")
     assert len(opened.messages) == 4
     assert opened.skipped == 1
-    assert "1 lines" in opened.notice
+    assert "1 line(s)" in opened.notice
 
 
 def test_a_line_glued_onto_a_torn_one_is_recovered(folder: Path) -> None:

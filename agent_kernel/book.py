@@ -1,0 +1,147 @@
+"""The book of a session: which conversation it has now, and the runs of it that views show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agent_kernel.errors import StoreError
+from agent_kernel.events import RunStarted
+from agent_kernel.ledger import Ledger
+from agent_kernel.prompt.build import Surroundings
+from agent_kernel.store.run_log import RunLog
+from agent_kernel.wire import RunSnapshot, SessionSummary
+
+if TYPE_CHECKING:
+    import threading
+
+    from agent_kernel.wiring import Parts
+
+KEPT_RUNS = 200
+"""Runs whose events stay in memory; older ones are in the transcript."""
+
+SHORTEST = 4
+"""Characters that are enough of an id, if they fit one session only."""
+
+
+class Book:
+    """Any thread; ``lock`` is the session's own. ``around`` is read once per conversation."""
+
+    def __init__(
+        self, parts: Callable[[], Parts], lock: threading.RLock, session_id: str | None
+    ) -> None:
+        self._parts = parts
+        self._lock = lock
+        self._wanted_id = session_id
+        self._is_stored = session_id is not None
+        self._ledger: Ledger | None = None
+        self._restored: tuple[RunSnapshot, ...] | None = None
+        self._logs: list[RunLog] = []
+        self.around: Surroundings | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        with self._lock:
+            parts = self._parts()  # may make the ledger, to note what settings could not be used
+            if self._ledger is None:
+                self._ledger = Ledger(
+                    self._wanted_id or parts.ids.new("s"),
+                    parts.store,
+                    clock=parts.clock,
+                    ids=parts.ids,
+                )
+            return self._ledger
+
+    def add(self, log: RunLog) -> None:
+        """A run begins."""
+        with self._lock:
+            self._logs = [*self._logs[-(KEPT_RUNS - 1) :], log]
+
+    def runs(self) -> tuple[RunSnapshot, ...]:
+        """All runs that are shown, those of earlier processes first."""
+        with self._lock:
+            restored, logs = self._restore(), self._logs
+        return (*restored, *(log.snapshot() for log in logs))
+
+    def run(self, run_id: str) -> RunSnapshot | None:
+        """One of them."""
+        with self._lock:
+            restored, logs = self._restore(), self._logs
+        log = next((log for log in logs if log.run_id == run_id), None)
+        if log is not None:
+            return log.snapshot()
+        return next((run for run in restored if run.run_id == run_id), None)
+
+    def _restore(self) -> tuple[RunSnapshot, ...]:
+        if self._restored is None:
+            self._restored = self.ledger.runs() if self._is_stored else ()
+        return self._restored
+
+    def last_started(self) -> RunStarted | None:
+        """How the last run of an earlier process began."""
+        with self._lock:
+            restored = self._restore()
+        events = restored[-1].events if restored else ()
+        return next((event for event in events if isinstance(event, RunStarted)), None)
+
+    # -- another conversation
+
+    def new(self) -> str:
+        """An empty one; its id."""
+        self._turn_to(None)
+        return self.ledger.session_id
+
+    def resume(self, wanted: str | None) -> str:
+        """A stored one, the newest other than this if none is named; its id, or that of a copy.
+
+        Raises ``StoreError`` if there is none.
+        """
+        found = self.find(wanted)
+        with self._lock:
+            self._turn_to(found.session_id)
+            self.ledger.conversation()
+            self._restore()
+            return self.ledger.session_id
+
+    def fork(self) -> str:
+        """A copy of the present one, to go on with; its id. Raises ``StoreError``."""
+        with self._lock:
+            self.ledger.conversation()
+            return self.resume(self._parts().store.fork(self.ledger.session_id))
+
+    def find(self, wanted: str | None) -> SessionSummary:
+        """A stored session by its id or the beginning of it; None: the newest other than this.
+
+        Raises ``StoreError``, whose text says what there is.
+        """
+        sessions = self._parts().store.list()
+        if wanted is None:
+            here = self.ledger.session_id
+            newest = next((s for s in sessions if s.session_id != here), None)
+            if newest is None:
+                raise StoreError("There is no other session of this folder.")
+            return newest
+        found = [s for s in sessions if s.session_id == wanted]
+        if not found and len(wanted) >= SHORTEST:
+            found = [s for s in sessions if s.session_id.startswith(wanted)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(s.session_id for s in found[:5])
+            raise StoreError(f"Several sessions begin with {wanted!r}: {names}.")
+        raise StoreError(f"There is no session {wanted!r} of this folder.")
+
+    def _turn_to(self, session_id: str | None) -> None:
+        with self._lock:
+            self.close()
+            self._wanted_id = session_id
+            self._is_stored = session_id is not None
+            self._ledger = None
+            self._restored = None
+            self._logs = []
+            self.around = None
+
+    def close(self) -> None:
+        """Give up the claim on the transcript."""
+        if self._ledger is not None:
+            self._ledger.close()
