@@ -57,7 +57,7 @@ def runs_of(
 def _told(messages: Sequence[Message], session_id: str) -> list[RunSnapshot]:
     """The newest of them; older ones would not be shown."""
     begins = [index for index, message in enumerate(messages) if is_prompt(message)][-MOST:]
-    ends = [*begins[1:], len(messages)]
+    ends = [*begins[1:], len(messages)][: len(begins)]
     return [
         _Retelling(session_id).of(messages[begin:end])
         for begin, end in zip(begins, ends, strict=True)
