@@ -50,6 +50,10 @@ class ModelClient(Protocol):
 class PermissionGate(Protocol):
     """Judges every tool call at every depth (SPEC A3)."""
 
+    def may_read(self, path: Path) -> bool:
+        """Whether the file may be read without a call that is judged, as notes of a project are."""
+        ...
+
     def hides(self, tool: Tool) -> bool:
         """Whether the tool is denied as a whole, so that the model need not know it (SPEC T2)."""
         ...

@@ -370,7 +370,8 @@ class AgentSession:
         around = self._book.around
         if around is None:
             folder = self.settings.user_skills.parent
-            around = await look_around(self.parts.cwd, folder, self.parts.clock.now())
+            now, may_read = self.parts.clock.now(), self.gate.may_read
+            around = await look_around(self.parts.cwd, folder, now, may_read=may_read)
             self._book.around = around
             if around.notice:
                 self._ledger.warn("notes_cut", around.notice)

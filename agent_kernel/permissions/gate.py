@@ -117,6 +117,16 @@ class Gate:
         """Whether a deny rule speaks of the tool as a whole, so that the model need not know it."""
         return self._rules.find("deny", (tool.name, *tool.aliases), ()) is not None
 
+    def may_read(self, path: Path) -> bool:
+        """Whether no rule denies or asks for reading the file."""
+        target = RuleTarget(kind="path", value=str(path), access="read")
+        names = ("Read",)
+        return not (
+            holds_key(target.value, self._homes)
+            or self._rules.find("deny", names, (target,))
+            or self._rules.find("ask", names, (target,))
+        )
+
     async def decide(
         self,
         tool: Tool,

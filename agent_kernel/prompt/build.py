@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,13 +51,20 @@ class Prompt:
     preamble: str
 
 
-async def look_around(cwd: Path, user_folder: Path, now: float) -> Surroundings:
+async def look_around(
+    cwd: Path,
+    user_folder: Path,
+    now: float,
+    *,
+    may_read: Callable[[Path], bool] = lambda _path: True,
+) -> Surroundings:
     """Git and the notes for the model, in bounded time.
 
-    ``user_folder`` holds the person's own CLAUDE.md; ``now`` is in seconds since the epoch.
+    ``user_folder`` holds the person's own CLAUDE.md; ``now`` is in seconds since the epoch;
+    ``may_read`` says which files rules leave open.
     """
     git, notes = await asyncio.gather(
-        git_text(cwd), asyncio.to_thread(read_instructions, cwd, user_folder)
+        git_text(cwd), asyncio.to_thread(read_instructions, cwd, user_folder, may_read=may_read)
     )
     notice = ""
     if notes.cut:

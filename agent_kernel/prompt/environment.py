@@ -76,7 +76,10 @@ async def _git(git: str, cwd: Path, seconds: float, *arguments: str) -> str | No
     A folder's own git configuration can name programs to run; those that plain looking would
     start are switched off.
     """
-    options = ("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "--no-optional-locks")
+    options = (
+        "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "log.showSignature=false",
+        "-c", f"core.hooksPath={os.devnull}", "--no-optional-locks",
+    )  # fmt: skip
     try:
         process = await asyncio.create_subprocess_exec(
             git,

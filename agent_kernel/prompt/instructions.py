@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,11 +27,19 @@ class Instructions:
     cut: bool = False
 
 
-def read_instructions(cwd: Path, user_folder: Path, *, limit: int = MAX_CHARS) -> Instructions:
+def read_instructions(
+    cwd: Path,
+    user_folder: Path,
+    *,
+    limit: int = MAX_CHARS,
+    may_read: Callable[[Path], bool] = lambda _path: True,
+) -> Instructions:
     """The person's own file, then those of the folders from the root down to ``cwd``.
 
     A file is read once, by its real path. Files outside the home folder and the project that are
-    imported with ``@path`` are left out. What cannot be read is skipped.
+    imported with ``@path`` are left out, and so is what ``may_read`` forbids. Outside of the
+    project only Markdown is taken: a checkout may hold links, or imports, of a person's keys.
+    What cannot be read is skipped.
     """
     found = Instructions()
     seen: set[Path] = set()
@@ -39,7 +47,7 @@ def read_instructions(cwd: Path, user_folder: Path, *, limit: int = MAX_CHARS) -
     parts: list[str] = []
     for path in _candidates(cwd, user_folder):
         allowed = (user_folder,) if path.parent == user_folder else (project, user_folder)
-        for file, text in _read(path, allowed, seen, hops=0):
+        for file, text in _read(path, allowed, seen, may_read, project, hops=0):
             found.files.append(file)
             parts.append(f"Contents of {file}:\n\n{text}")
     text = "\n\n".join(parts)
@@ -63,10 +71,20 @@ def _candidates(cwd: Path, user_folder: Path) -> Iterator[Path]:
 
 
 def _read(
-    path: Path, allowed: tuple[Path, ...], seen: set[Path], *, hops: int
+    path: Path,
+    allowed: tuple[Path, ...],
+    seen: set[Path],
+    may_read: Callable[[Path], bool],
+    project: Path,
+    *,
+    hops: int,
 ) -> Iterator[tuple[Path, str]]:
     try:
         real = path.resolve()
+        if real.suffix.lower() != ".md" and not _is_inside(real, (project,)):
+            return
+        if not may_read(path):
+            return
         if real in seen or not real.is_file() or real.stat().st_size > MAX_FILE_BYTES:
             return
         text = real.read_text(encoding="utf-8-sig", errors="replace")
@@ -78,7 +96,7 @@ def _read(
         for target in _imports(text):
             imported = _target(path.parent, target)
             if imported is not None and _is_inside(imported, allowed):
-                yield from _read(imported, allowed, seen, hops=hops + 1)
+                yield from _read(imported, allowed, seen, may_read, project, hops=hops + 1)
     if text:
         yield path, text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -134,6 +135,10 @@ class FakeGate:
         self.judged: list[tuple[str, dict[str, Any]]] = []
         self.remembered: list[tuple[str, RuleDestination]] = []
         self.applied: list[ContextModifier | None] = []
+
+    def may_read(self, path: Path) -> bool:
+        del path
+        return True
 
     def hides(self, tool: Tool) -> bool:
         del tool

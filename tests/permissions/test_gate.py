@@ -214,6 +214,15 @@ async def test_the_file_with_the_key_is_neither_read_nor_written(tmp_path: Path)
     assert (await one.decide("Read", file_path="state/other.json")).behavior == "allow"
 
 
+def test_what_is_denied_or_asked_is_not_read_unasked(tmp_path: Path) -> None:
+    one = bench(tmp_path, deny=("Read(.env)",), ask=("Read(./private/**)",))
+    (tmp_path / "link.md").symlink_to(".env")
+    for path in (".env", "a/.env", "link.md", "private/x"):
+        assert not one.gate.may_read(tmp_path / path), path
+    assert one.gate.may_read(tmp_path / "CLAUDE.md")
+    assert not bench(tmp_path, ask=("Read",)).gate.may_read(tmp_path / "CLAUDE.md")
+
+
 def test_ordinary_places_are_not_protected(tmp_path: Path) -> None:
     for path in ("a.py", ".gitignore", ".github/x.yml", ".claude/worktrees/x/a.py", "git/x"):
         assert protected_part(str(tmp_path / path)) is None, path

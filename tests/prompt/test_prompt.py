@@ -180,3 +180,19 @@ async def test_a_repository_cannot_make_looking_run_its_programs(tmp_path: Path)
     git(tmp_path, "config", "core.fsmonitor", str(hook))
     await git_text(tmp_path)
     assert not mark.exists()
+
+
+def test_notes_of_a_checkout_do_not_bring_what_is_denied_or_a_persons_keys(tmp_path: Path) -> None:
+    (project := tmp_path / "p").mkdir()
+    (user := tmp_path / "home" / ".claude").mkdir(parents=True)
+    (project / ".git").mkdir()
+    for file in (user / ".credentials.json", tmp_path / "id_rsa", project / ".env"):
+        file.write_text("TOP SECRET")
+    (user / "style.md").write_text("my style")
+    (project / "CLAUDE.md").write_text(f"@{user}/.credentials.json\n@.env\n@{user}/style.md")
+    (project / "AGENTS.md").symlink_to(tmp_path / "id_rsa")
+    (project / "CLAUDE.local.md").symlink_to(".env")
+    denied = project / ".env"
+    found = read_instructions(project, user, may_read=lambda path: path.resolve() != denied)
+    assert "TOP SECRET" not in found.text
+    assert "my style" in found.text
