@@ -64,6 +64,13 @@ def run(lab: Lab, index: int, end: str = "completed") -> Locator:
     return lab.turn(index)
 
 
+def unfold(where: Locator) -> None:
+    """Open everything that opens."""
+    closed = where.locator(".ak-fold-button[aria-expanded=false]")
+    while closed.count():
+        closed.first.click()
+
+
 def interrupt(lab: Lab) -> None:
     """The stop button of the notebook's toolbar."""
     lab.notebook.get_by_role("button", name="Interrupt the kernel").click()

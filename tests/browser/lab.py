@@ -47,7 +47,7 @@ class LabServer:
         with (self.state / "server.log").open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "jupyterlab", *self._options()],
-                env=self._environment(),
+                env=self.environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -87,7 +87,9 @@ class LabServer:
             options.append("--allow-root")
         return options
 
-    def _environment(self) -> dict[str, str]:
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of the server, and of programs that are to see the folders it does."""
         state = self.state
         kept = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
         return {
