@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from agent_kernel.messages import ToolUseBlock
+from agent_kernel.messages import TextBlock, ToolUseBlock
 from agent_kernel.tool_types import Tool, ToolContext, ToolDisplay, ToolResult
 from agent_kernel.vocabulary import ToolStatus
 
@@ -16,6 +16,15 @@ INTERRUPTED = "This call was interrupted by the user."
 
 class StoppedByPerson(Exception):
     """The person denied a call and asked for the end of the run."""
+
+
+class DeniedByPerson(Exception):
+    """The person denied a call; the run goes on."""
+
+
+def unsaid(text: str) -> ToolResult:
+    """An error for the model alone: the person did it, so their line needs no words about it."""
+    return ToolResult((TextBlock(text=text),), is_error=True)
 
 
 @dataclass(eq=False)

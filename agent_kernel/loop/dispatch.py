@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
-from agent_kernel.loop.call import INTERRUPTED, Call, StoppedByPerson
+from agent_kernel.loop.call import INTERRUPTED, Call, StoppedByPerson, unsaid
 from agent_kernel.loop.pipeline import Pipeline
 from agent_kernel.loop.results import MESSAGE_CHARS, bounded, text_size
 from agent_kernel.messages import Message, ToolResultBlock, ToolUseBlock
@@ -158,8 +158,9 @@ class Dispatch:
             if task.done() and not task.cancelled():
                 with suppress(StoppedByPerson):
                     task.result()
+        result = unsaid(text) if text == INTERRUPTED else ToolResult.error(text)
         for call in self._calls:
-            self._pipeline.finish(call, ToolResult.error(text), "cancelled")
+            self._pipeline.finish(call, result, "cancelled")
 
     # -- outcome
 

@@ -13,6 +13,7 @@ from agent_kernel.errors import AgentKernelError, SettingsError, ToolError
 from agent_kernel.events import Event, Notice, PermissionRequested, PermissionResolved
 from agent_kernel.loop.call import (
     Call,
+    DeniedByPerson,
     StoppedByPerson,
     display_of,
     one_line,
@@ -53,7 +54,10 @@ class Judge:
     tell: Callable[[Event], None]
 
     async def refusal(self, call: Call, tool: Tool) -> str | None:
-        """None if the call may run, else the text for the model. Raises ``StoppedByPerson``."""
+        """None if the call may run, else the text for the model.
+
+        Raises :class:`DeniedByPerson` and :class:`StoppedByPerson`.
+        """
         return await self._before_hooks(call, tool) or await self._judge(call, tool)
 
     async def _before_hooks(self, call: Call, tool: Tool) -> str | None:
@@ -89,7 +93,10 @@ class Judge:
             text += f" and said: {answer.reason}" if answer.reason else "."
             if answer.decision == "deny_stop":
                 raise StoppedByPerson(text + " They stopped the turn here.")
-            return text + " Do not try it another way without their word."
+            text += " Do not try it another way without their word."
+            if answer.by == "you":
+                raise DeniedByPerson(text)
+            return text
         if answer.updated_input is None:
             refusal = await self._stale(call, tool, shown)
             if refusal is not None:

@@ -19,11 +19,13 @@ from agent_kernel.events import (
 from agent_kernel.loop.call import (
     INTERRUPTED,
     Call,
+    DeniedByPerson,
     StoppedByPerson,
     display_of,
     fault_of,
     payload_of,
     predicate,
+    unsaid,
 )
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.judge import Judge
@@ -99,11 +101,13 @@ class Pipeline:
         try:
             outcome = await self._attempt(call)
         except asyncio.CancelledError:
-            self.finish(call, ToolResult.error(INTERRUPTED), "cancelled")
+            self.finish(call, unsaid(INTERRUPTED), "cancelled")
             raise
         except StoppedByPerson as stop:
-            self.finish(call, ToolResult.error(str(stop)), "denied")
+            self.finish(call, unsaid(str(stop)), "denied")
             raise
+        except DeniedByPerson as denied:
+            outcome = unsaid(str(denied)), "denied"
         except ToolError as error:
             outcome = ToolResult.error(str(error) or "The tool failed without saying why."), "error"
         except Exception as error:  # noqa: BLE001 - a tool's fault must not end the run
@@ -112,7 +116,7 @@ class Pipeline:
         try:
             result = await self._presentable(call, result)
         except asyncio.CancelledError:
-            self.finish(call, ToolResult.error(INTERRUPTED), "cancelled")
+            self.finish(call, unsaid(INTERRUPTED), "cancelled")
             raise
         self.finish(call, result, status)
 
