@@ -50,6 +50,10 @@ class ModelClient(Protocol):
 class PermissionGate(Protocol):
     """Judges every tool call at every depth (SPEC A3)."""
 
+    def forget_session(self) -> None:
+        """Another conversation begins: what was allowed for the session only is asked again."""
+        ...
+
     def may_read(self, path: Path) -> bool:
         """Whether the file may be read without a call that is judged, as notes of a project are."""
         ...

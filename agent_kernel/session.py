@@ -332,7 +332,7 @@ class AgentSession:
             raise RuntimeError("A run is on in this session; stop it first.")
         session_id = to()
         self._active = None
-        self.gate.apply(None)
+        self.gate.forget_session()
         for source in self.parts.attachments:
             source.reset()
         self.parts.reads.clear()

@@ -8,7 +8,13 @@ from pydantic import JsonValue
 
 REMINDER_OPEN = "<system-reminder>"
 REMINDER_CLOSE = "</system-reminder>"
-_TAG = re.compile(r"<(/?\s*system-reminder)", re.IGNORECASE)
+# Also with what a reader overlooks: blanks, invisible characters, other hyphens.
+_UNSEEN = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,8}"
+_TAG = re.compile(
+    rf"[<\uff1c\ufe64](?={_UNSEEN}[/\uff0f]?{_UNSEEN}"
+    rf"{_UNSEEN.join('system')}{_UNSEEN}[-_\u2010-\u2015]?{_UNSEEN}{_UNSEEN.join('reminder')})",
+    re.IGNORECASE,
+)
 
 
 def clean_text(text: str) -> str:
@@ -47,7 +53,7 @@ def reminder(text: str) -> str:
 
 def without_reminders(text: str) -> str:
     """The text with the tags of a reminder disarmed: what a tool read must not speak for us."""
-    return _TAG.sub(r"&lt;\1", text)
+    return _TAG.sub("&lt;", text)
 
 
 class SurrogateJoiner:

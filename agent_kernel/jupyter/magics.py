@@ -72,9 +72,16 @@ class AgentMagics:
             self._setup()
         elif name == "skills":
             self._list_skills()
+        elif name == "mode" and args.strip() and self._is_agents_code():
+            raise UsageError("Code that the agent runs cannot change the mode. Do it yourself.")
         else:
             text = _usage(lambda: self.host.call(commands.run(self.host, name, args)))
             say(text)
+
+    def _is_agents_code(self) -> bool:
+        """Whether what runs now was started by a run, as ``Python`` or as a cell."""
+        host = self.host
+        return host.jobs.runs_here or host.asked.on_main(running_cell_id(self._shell))
 
     def skill(self, line: str) -> None:
         """``%skill name args``; without a name, the list."""

@@ -305,6 +305,13 @@ class Gate:
         self._saved.save(str(parsed), destination)
         self._rules.add(parsed)
 
+    def forget_session(self) -> None:
+        """Another conversation begins: what was allowed for the session is asked again."""
+        self._granted = []
+        # A deny or ask rule stays: only what widens ends by itself.
+        kept = [r for r in self._rules.rules if (r.behavior, r.source.name) != ("allow", "session")]
+        self._rules = RuleSet(kept)
+
     def apply(self, modifier: ContextModifier | None) -> None:
         """Pre-approvals of a skill, until the next user message; None clears them.
 

@@ -136,6 +136,9 @@ class FakeGate:
         self.remembered: list[tuple[str, RuleDestination]] = []
         self.applied: list[ContextModifier | None] = []
 
+    def forget_session(self) -> None:
+        self.remembered = [(rule, place) for rule, place in self.remembered if place != "session"]
+
     def may_read(self, path: Path) -> bool:
         del path
         return True

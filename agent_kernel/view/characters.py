@@ -15,7 +15,10 @@ _HIDING = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 # Joiners make emoji and several scripts; in prose they are meant.
 _JOINERS = frozenset("\u200c\u200d\u200e\u200f\u00ad\ufeff")
 _UNUSUAL = re.compile(r"[^\n\t -~]")
-_LONG_GAP = re.compile(r"(?<=\S) {17,}(?=\S)")
+# Inside a line; before a line, where deep indentation is meant; between lines.
+_LONG_GAP = re.compile(
+    r"(?<=\S)[ \t]{17,}(?=\S)|^[ \t]{81,}(?=\S)|(?<=\n)(?:[ \t]*\n){9,}", re.MULTILINE
+)
 
 
 def label(character: str) -> str:
@@ -34,11 +37,17 @@ def _hides(character: str) -> bool:
 def visible(text: str) -> str:
     """The exact text with every hiding character as a labelled box; new lines and tabs stay.
 
-    A long gap inside a line is written as its length, since it can push text out of sight.
+    A long gap is written as its length, since it can push text out of sight.
     """
     text = text.replace("\r\n", "\n")
     shown = _UNUSUAL.sub(lambda found: label(found[0]) if _hides(found[0]) else found[0], text)
-    return _LONG_GAP.sub(lambda gap: f" ⟨{len(gap.group())} spaces⟩ ", shown)
+    return _LONG_GAP.sub(lambda gap: _gap(gap.group()), shown)
+
+
+def _gap(blank: str) -> str:
+    if lines := blank.count("\n"):
+        return f"⟨{lines} empty lines⟩\n"
+    return f" ⟨{len(blank)} {'blanks' if chr(9) in blank else 'spaces'}⟩ "
 
 
 def calm(text: str) -> str:

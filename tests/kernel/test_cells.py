@@ -29,6 +29,18 @@ def code(prompt: str, source: str, answer: str = "Done.") -> dict[str, object]:
     return {"contains": prompt, "steps": [[call], [{"text": answer}]]}
 
 
+async def test_code_of_the_agent_cannot_loosen_the_mode(
+    notebook: Notebook, server: ScriptedServer
+) -> None:
+    server.script([code("loosen yourself", "%agent mode bypassPermissions")])
+    notebook.decide = allow
+    since = notebook.mark()
+    await notebook.run(notebook.agent("loosen yourself"))
+    done = await notebook.event(ToolFinished, since=since)
+    assert done.status == "error"
+    assert "cannot change the mode" in str(done.content)
+
+
 async def test_a_turn_ends_in_its_cell_with_data_that_stands_without_a_kernel(
     notebook: Notebook, server: ScriptedServer
 ) -> None:

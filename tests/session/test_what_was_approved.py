@@ -141,6 +141,26 @@ async def test_a_skill_that_changed_meanwhile_grants_nothing_new(
     assert (await last_status(make(approver=approver)))[0] == "denied"
 
 
+async def test_what_was_allowed_for_a_session_is_asked_again_in_the_next(
+    make: Maker, model_server: ScriptedServer
+) -> None:
+    write = {"tool": "Write", "file_path": "a.txt", "content": "x"}
+    again = [{"tool": "Read", "file_path": "a.txt"}, dict(write)]
+    model_server.script(
+        [
+            {"contains": "go", "steps": calls(dict(write), *[dict(one) for one in again])},
+            {"contains": "more", "steps": calls(*again)},
+        ]
+    )
+    approver = Meanwhile(lambda: None, ApprovalAnswer(decision="allow_session"))
+    session = make(approver=approver)
+    await run(session, "go")
+    assert len(approver.asked) == 1
+    session.new()
+    await run(session, "more")
+    assert len(approver.asked) == 2
+
+
 @pytest.mark.parametrize("tool", ["NotebookEdit", "RunCell"])
 @pytest.mark.parametrize("cell_id", ["a1", "zzz"])
 async def test_what_a_rule_wants_asked_is_not_quoted_instead_of_asking(

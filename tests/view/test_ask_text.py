@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent_kernel.events import PermissionRequested
 from agent_kernel.protocols import ApprovalAnswer
-from agent_kernel.view.ask_text import ask, question_text
+from agent_kernel.view.ask_text import ask, preview_text, question_text
 from agent_kernel.view.characters import visible
 from agent_kernel.vocabulary import (
     CodePreview,
@@ -119,3 +119,16 @@ def test_what_is_shown_has_no_hiding_character(text: str) -> None:
     shown = visible(text)
     assert all(c in "\n\t" or c.isprintable() for c in shown)
     assert visible(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("f(\n" + " " * 300 + "evil())", "f(\n ⟨300 spaces⟩ evil())"),
+        ("a\t" + "\t" * 40 + "evil()", "a ⟨41 blanks⟩ evil()"),
+        ("a\n" + "\n" * 300 + "evil()", "a\n⟨300 empty lines⟩\nevil()"),
+        ("def f():\n\n\n        return 1", "def f():\n\n\n        return 1"),
+    ],
+)
+def test_blanks_do_not_push_code_out_of_sight(code: str, shown: str) -> None:
+    assert preview_text(CodePreview(code=code)) == shown

@@ -46,7 +46,7 @@ const UNSEEN = [
   String.raw`[\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|\p{Cs}`
 ].join('|');
 /** Runs of blanks or blank lines that could push what follows out of sight. */
-const PADDING = String.raw`(?<=[^ \t\n])[ \t]{24,}|(?:[ \t]*\n){7,}`;
+const PADDING = String.raw`(?<=[^ \t\n])[ \t]{24,}|(?<![^\n])[ \t]{81,}(?=[^ \t\n])|(?:[ \t]*\n){7,}`;
 
 /* eslint-disable no-misleading-character-class -- each is looked for by itself */
 const HIDDEN = new RegExp(UNSEEN, 'gu');
