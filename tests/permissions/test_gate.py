@@ -412,3 +412,71 @@ async def test_the_strongest_matching_rule_decides_in_any_order(
     for ordered in (rules, rules[::-1]):
         one = Bench(tmp_path, gate=Gate(ordered, cwd=tmp_path))
         assert (await one.decide("Write", **WRITE)).behavior == strongest
+
+
+CALLS: list[tuple[str, dict[str, JsonValue]]] = [
+    ("Write", WRITE),
+    ("Edit", {"file_path": "src/../src/a.py", "old_string": "a", "new_string": "b"}),
+    ("Read", {"file_path": "./src/a.py"}),
+    ("NotebookEdit", {"edit_mode": "insert", "new_source": "y"}),
+    ("RunCell", {"cell_id": "a1"}),
+    ("Python", {"code": "1"}),
+]
+ANY_RULES = st.lists(
+    st.tuples(
+        st.sampled_from(["allow", "ask", "deny"]),
+        st.sampled_from(
+            [
+                "Write", "Edit", "Read", "NotebookEdit", "RunCell", "Python", "NotebookEdit(own)",
+                "Edit(src/**)", "Read(src/**)", "Read(*.ipynb)", "Edit(./tour.ipynb)", "FileEdit",
+            ]
+        ),
+        st.sampled_from(["managed", "local", "project", "user", "session"]),
+    ),
+    max_size=5,
+)  # fmt: skip
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    written=ANY_RULES,
+    call=st.sampled_from(CALLS),
+    mode=st.sampled_from(["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]),
+    hook=st.sampled_from(["none", "allow", "ask", "deny"]),
+    granted=st.booleans(),
+)
+async def test_no_mode_hook_or_grant_gets_past_a_rule_that_denies_or_asks(
+    tmp_path: Path,
+    written: list[tuple[Any, str, Any]],
+    call: tuple[str, dict[str, JsonValue]],
+    mode: PermissionMode,
+    hook: Literal["none", "allow", "ask", "deny"],
+    granted: bool,
+) -> None:
+    name, raw = call
+
+    async def decide(rules: list[Rule], how: PermissionMode, said: Any, grant: bool) -> str:
+        one = bench(tmp_path, mode=how)
+        one.gate = Gate(rules, cwd=tmp_path)
+        if grant:
+            one.gate.apply(ContextModifier(allow=tuple(one.tools)))
+        tool = one.tools[name]
+        decision = await one.gate.decide(tool, tool.parse_input(raw), one.context, hook=said)
+        return decision.behavior
+
+    rules = [
+        parse_rule(text, behavior, RuleSource(source, tmp_path, tmp_path))
+        for behavior, text, source in written
+    ]
+    strict = [rule for rule in rules if rule.behavior != "allow"]
+    alone = await decide(strict, "bypassPermissions", "none", False)
+    everything = await decide(rules, mode, hook, granted)
+    assert everything == await decide(rules[::-1], mode, hook, granted)
+    if alone == "deny" or hook == "deny":
+        assert everything == "deny"
+    elif alone == "ask":
+        assert everything != "allow"
+    if mode == "dontAsk":
+        assert everything != "ask"
+    if mode == "plan" and name != "Read":
+        assert everything != "allow"
