@@ -40,9 +40,13 @@ _ODD = re.compile(r"[^a-zA-Z0-9_-]")
 
 @dataclass
 class Repairs:
-    """What an endpoint refused, so that it is left out from now on (CASES 62, 68)."""
+    """What an endpoint refused, so that it is left out from now on (CASES 62, 68).
 
-    drop_thinking: bool = False
+    ``bad_thinking`` holds the signatures (of hidden thinking: the data) of what it refused; later
+    thinking is sent as ever.
+    """
+
+    bad_thinking: set[str] = field(default_factory=set)
     drop_images: bool = False
     bad_images: set[str] = field(default_factory=set)
 
@@ -178,10 +182,10 @@ def _assistant_blocks(
             case ThinkingBlock():
                 # Without a signature, or with text that no request can carry, it cannot go back.
                 sendable = block.signature and clean_text(block.thinking) == block.thinking
-                if sendable and not repairs.drop_thinking:
+                if sendable and block.signature not in repairs.bad_thinking:
                     blocks.append(block)
             case RedactedThinkingBlock():
-                if not repairs.drop_thinking:
+                if block.data not in repairs.bad_thinking:
                     blocks.append(block)
             case ToolUseBlock():
                 fields = {

@@ -12,10 +12,19 @@ from agent_kernel.tool_types import Tool, ToolContext, ToolDisplay, ToolResult
 from agent_kernel.vocabulary import ToolStatus
 
 INTERRUPTED = "This call was interrupted by the user."
+STOPPED_BY_HOOK = "A hook ended the run."
 
 
-class StoppedByPerson(Exception):
+class RunStopped(Exception):
+    """A call ends the run: its result and those of the calls before it count."""
+
+
+class StoppedByPerson(RunStopped):
     """The person denied a call and asked for the end of the run."""
+
+
+class StoppedByHook(RunStopped):
+    """A hook said that the run must not go on."""
 
 
 class DeniedByPerson(Exception):
@@ -31,7 +40,8 @@ def unsaid(text: str) -> ToolResult:
 class Call:
     """One call on its way. ``input`` is what the tool validated; ``refusal`` set: it must not run.
 
-    ``result`` and ``status`` are set once, by :meth:`Pipeline.finish`.
+    ``result`` and ``status`` are set once, by :meth:`Pipeline.finish`. ``stop``: a hook's word
+    that the run must end here.
     """
 
     block: ToolUseBlock
@@ -44,6 +54,7 @@ class Call:
     result: ToolResult | None = None
     status: ToolStatus | None = None
     told: bool = False
+    stop: str | None = None
 
     @property
     def raw(self) -> dict[str, JsonValue]:

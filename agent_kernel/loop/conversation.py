@@ -8,6 +8,8 @@ from agent_kernel.context.normalise import Repairs
 from agent_kernel.messages import (
     AssistantMessage,
     Message,
+    TextBlock,
+    TombstoneMessage,
     ToolUseBlock,
     UserContent,
     UserMessage,
@@ -71,3 +73,24 @@ class Conversation:
     def add_user(self, content: tuple[UserContent, ...], *, meta: bool = False) -> None:
         """Append what the person said, or with ``meta`` what was added for the model."""
         self.add(UserMessage(uuid="", content=content, is_meta=meta))
+
+    def withdraw_turn(self, reason: str) -> None:
+        """Leave the newest turn out of later requests, as if the person had not said it.
+
+        What was attached stays: its sources count it as seen.
+        """
+        start = len(self.messages) - 1
+        while start > 0 and not _is_prompt(self.messages[start]):
+            start -= 1
+        for message in self.messages[start:]:
+            if isinstance(message, UserMessage | AssistantMessage):
+                self.add(TombstoneMessage(uuid="", target_uuid=message.uuid, reason=reason))
+
+
+def _is_prompt(message: Message) -> bool:
+    """Whether a person's words begin here."""
+    return (
+        isinstance(message, UserMessage)
+        and not message.is_meta
+        and any(isinstance(block, TextBlock) for block in message.content)
+    )

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
-from agent_kernel.loop.call import INTERRUPTED, Call, StoppedByPerson, unsaid
+from agent_kernel.loop.call import INTERRUPTED, Call, RunStopped, StoppedByPerson, unsaid
+from agent_kernel.loop.conversation import Conversation
 from agent_kernel.loop.pipeline import Pipeline
 from agent_kernel.loop.results import MESSAGE_CHARS, bounded, text_size
-from agent_kernel.messages import Message, ToolResultBlock, ToolUseBlock
+from agent_kernel.messages import ToolResultBlock, ToolUseBlock
 from agent_kernel.protocols import ReadState
 from agent_kernel.tool_types import ContextModifier, ToolResult
 
@@ -23,7 +24,7 @@ CUT_OFF = (
     "The reply was cut off by the output limit, so this call did not run."
     " Send it again in smaller parts."
 )
-NOT_RUN = "This call did not run: the user stopped the turn before it."
+NOT_RUN = "This call did not run: the turn was stopped before it."
 
 
 class Overlay:
@@ -100,13 +101,13 @@ class Dispatch:
     # -- endings
 
     async def finish(self) -> None:
-        """The message ended whole: run what is left. Raises ``StoppedByPerson``."""
+        """The message ended whole: run what is left. Raises ``RunStopped``."""
         self._streaming = False
         self._reads.commit()
         try:
             for group in self._groups():
                 await self._together(group)
-        except StoppedByPerson:
+        except RunStopped:
             await self.cancel(NOT_RUN)
             raise
 
@@ -156,13 +157,30 @@ class Dispatch:
             await asyncio.wait(running, timeout=CANCEL_GRACE)
         for task in self._tasks.values():
             if task.done() and not task.cancelled():
-                with suppress(StoppedByPerson):
+                with suppress(RunStopped):
                     task.result()
         result = unsaid(text) if text == INTERRUPTED else ToolResult.error(text)
         for call in self._calls:
             self._pipeline.finish(call, result, "cancelled")
 
     # -- outcome
+
+    async def keep(self, conversation: Conversation) -> None:
+        """Add the results and what they bring. A stop meanwhile is heard after that."""
+        work = asyncio.ensure_future(self.results())
+        stopped = False
+        try:
+            results = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            stopped = True
+            results = await work
+        if results:
+            conversation.add_user(results)
+        for call in self._calls:
+            for message in call.result.extra_messages if call.result else ():
+                conversation.add(message)
+        if stopped:
+            raise asyncio.CancelledError
 
     async def results(self) -> tuple[ToolResultBlock, ...]:
         """In the order of the calls; all together within the limit of one message."""
@@ -183,10 +201,6 @@ class Dispatch:
                 )
             )
         return tuple(blocks)
-
-    def extra_messages(self) -> tuple[Message, ...]:
-        """What results want in the conversation after them."""
-        return tuple(m for call in self._calls if call.result for m in call.result.extra_messages)
 
     def modifiers(self) -> tuple[ContextModifier, ...]:
         return tuple(

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from agent_kernel.errors import AgentKernelError, SettingsError, ToolError
 from agent_kernel.events import Event, Notice, PermissionRequested, PermissionResolved
 from agent_kernel.loop.call import (
+    STOPPED_BY_HOOK,
     Call,
     DeniedByPerson,
     StoppedByPerson,
@@ -62,8 +63,11 @@ class Judge:
 
     async def _before_hooks(self, call: Call, tool: Tool) -> str | None:
         outcome = await self.ports.hooks.run("PreToolUse", payload_of(call, tool))
+        call.stop = outcome.stop
         if outcome.block is not None:
             return outcome.block or "A hook blocked this call."
+        if outcome.stop is not None:
+            return outcome.stop or STOPPED_BY_HOOK
         call.hook = outcome.opinion
         if outcome.updated_input is not None:
             return await self._replace_input(call, tool, outcome.updated_input)

@@ -18,8 +18,10 @@ from agent_kernel.events import (
 )
 from agent_kernel.loop.call import (
     INTERRUPTED,
+    STOPPED_BY_HOOK,
     Call,
     DeniedByPerson,
+    StoppedByHook,
     StoppedByPerson,
     display_of,
     fault_of,
@@ -31,9 +33,9 @@ from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.judge import Judge
 from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.loop.results import bounded, presentable
-from agent_kernel.messages import ToolUseBlock
+from agent_kernel.messages import TextBlock, ToolUseBlock
 from agent_kernel.protocols import ReadState
-from agent_kernel.tool_types import ToolDisplay, ToolResult
+from agent_kernel.tool_types import Tool, ToolDisplay, ToolResult
 from agent_kernel.vocabulary import ToolStatus
 
 
@@ -96,7 +98,7 @@ class Pipeline:
     # -- the whole way
 
     async def run(self, call: Call) -> None:
-        """From judging to result. Raises :class:`StoppedByPerson`, and when it is cancelled."""
+        """From judging to result. Raises :class:`RunStopped`, and when it is cancelled."""
         self._start(call)
         try:
             outcome = await self._attempt(call)
@@ -119,6 +121,8 @@ class Pipeline:
             self.finish(call, unsaid(INTERRUPTED), "cancelled")
             raise
         self.finish(call, result, status)
+        if call.stop is not None:
+            raise StoppedByHook(call.stop or STOPPED_BY_HOOK)
 
     async def _attempt(self, call: Call) -> tuple[ToolResult, ToolStatus]:
         tool = call.tool
@@ -134,9 +138,16 @@ class Pipeline:
         # The mode may have changed while a person thought about it.
         call.context = replace(call.context, mode=self.control.mode)
         result = await tool.call(call.input, call.context)
+        return await self._after_hooks(call, tool, result), "error" if result.is_error else "ok"
+
+    async def _after_hooks(self, call: Call, tool: Tool, result: ToolResult) -> ToolResult:
+        """What hooks have to say about a result stands below it."""
         event = "PostToolUseFailure" if result.is_error else "PostToolUse"
-        await self.ports.hooks.run(event, payload_of(call, tool))
-        return result, "error" if result.is_error else "ok"
+        outcome = await self.ports.hooks.run(event, payload_of(call, tool))
+        call.stop = outcome.stop
+        said = (outcome.block, *outcome.additional_context)
+        remarks = tuple(TextBlock(text=f"A hook says: {text}") for text in said if text)
+        return replace(result, content=(*result.content, *remarks)) if remarks else result
 
     # -- finalise
 

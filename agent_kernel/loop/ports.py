@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_kernel.context_types import ContextKeeper
+from agent_kernel.loop.budget import Budget
 from agent_kernel.messages import Usage
 from agent_kernel.model_types import Capabilities, SystemBlock, ToolSpec
 from agent_kernel.protocols import (
@@ -49,6 +50,9 @@ class QueryConfig:
 
     ``preamble`` is the first, meta, user text (SPEC P3). ``max_turns`` None: no limit.
     ``specs`` are the tools as the model sees them; ``tools`` may hold more names than that.
+    ``max_tokens`` is the output limit of a first request (None: the usual one), ``most_tokens``
+    what it may be raised to (None: what the model can). ``fallbacks`` are asked in this order when
+    the model stays away.
     """
 
     model: str
@@ -59,7 +63,10 @@ class QueryConfig:
     preamble: str = ""
     max_turns: int | None = None
     max_tokens: int | None = None
+    most_tokens: int | None = None
     thinking_budget: int | None = None
+    fallbacks: tuple[str, ...] = ()
+    budget: Budget = field(default_factory=Budget)
     capabilities: Capabilities = field(default_factory=Capabilities)
     by_name: dict[str, Tool] = field(init=False, repr=False)
 

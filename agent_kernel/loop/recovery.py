@@ -1,7 +1,6 @@
-"""What to do when a model call fails: try again when, change what, or give up.
+"""What to do when a model call fails or is cut (SPEC L4): one policy, which only decides.
 
-Only decisions; the engine acts on them. Fallback models, raised output limits and reactive
-compaction join here, each as one more kind of :class:`Remedy`.
+The engine acts on its remedies; nothing here waits, sends or tells.
 """
 
 from __future__ import annotations
@@ -12,12 +11,19 @@ from typing import Literal
 
 from agent_kernel.errors import ModelErrorKind
 from agent_kernel.model_types import ReplyFailed
+from agent_kernel.vocabulary import RunEnd
 
-MAX_CONTINUATIONS = 3
-"""How often in a row a reply that the output limit cut is continued (SPEC L4)."""
+MAX_LIMIT_RECOVERIES = 3
+"""How often in a row a reply that the output limit cut is asked again or continued."""
+
+MAX_PAUSES = 20
+"""How often in a row a reply may pause. A server that does nothing else must not hold a run."""
+
+MAX_SHRINKS = 6
+"""How often the oldest rounds are left out for one request."""
 
 _REPAIRS = {"thinking": 1, "images": 5}
-"""How often each may be tried: an endpoint names one bad image at a time."""
+"""How often each may be tried for one request: an endpoint names one bad image at a time."""
 
 _SAYINGS = {
     ModelErrorKind.RATE_LIMIT: "The model's rate limit is reached.",
@@ -30,13 +36,18 @@ _SAYINGS = {
     ModelErrorKind.BAD_IMAGE: "The model refused an image.",
 }
 
+Action = Literal[
+    "retry", "without_thinking", "without_image", "lower_limit", "compact", "shrink", "fallback",
+    "give_up",
+]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
     """Backoff in seconds: ``base``, doubled each time up to ``longest``, ``attempts`` times.
 
     A pause the server asks for is honoured if it is longer than ours, up to ``patience``: beyond
-    that the failure is reported at once.
+    that it is not waited for.
     """
 
     attempts: int = 5
@@ -55,45 +66,107 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class Remedy:
-    """``retry`` after ``delay`` seconds; ``repair`` names what to leave out of the request."""
+    """What to do before the same request is sent again; ``give_up``: end the run with ``end``.
 
-    action: Literal["retry", "give_up"]
-    delay: float = 0.0
+    ``delay`` in seconds. ``text`` is what the person is told, ``code`` the notice's code.
+    """
+
+    action: Action
     text: str = ""
-    repair: Literal["thinking", "images"] | None = None
+    code: str = "retry"
+    delay: float = 0.0
+    model: str = ""
+    end: RunEnd = RunEnd.MODEL_ERROR
 
 
 @dataclass
 class Recovery:
-    """The state of recovery within one model call; made anew for each."""
+    """The state of recovery in one run. :meth:`begin` before each request that is a new one."""
 
     policy: RetryPolicy = field(default_factory=RetryPolicy)
-    retries: int = 0
-    repairs: Counter[str] = field(default_factory=Counter)
+    fallbacks: tuple[str, ...] = ()
+    _retries: int = 0
+    _repairs: Counter[str] = field(default_factory=Counter)
+    _compacted: bool = False
+    _shrinks: int = 0
+    _cuts: int = 0
+    _pauses: int = 0
 
-    def after(self, failure: ReplyFailed) -> Remedy:
-        """Decide what to do after a failure."""
-        repair = _repair_for(failure)
-        if repair is not None:
-            self.repairs[repair] += 1
-            if self.repairs[repair] > _REPAIRS[repair]:
-                return Remedy("give_up")
-            text = f"{_SAYINGS[failure.kind]} Trying again without it."
-            return Remedy("retry", text=text, repair=repair)
-        delay = self.policy.delay(self.retries + 1, failure)
-        if delay is None:
-            return Remedy("give_up")
-        self.retries += 1
-        text = (
-            f"{_SAYINGS.get(failure.kind, 'The model call failed.')} Trying again in"
-            f" {delay:g} s ({self.retries} of {self.policy.attempts})."
-        )
-        return Remedy("retry", delay=delay, text=text)
+    def begin(self) -> None:
+        """A new request: what was tried for the one before counts no more."""
+        self._retries = 0
+        self._repairs.clear()
+        self._compacted = False
+        self._shrinks = 0
 
+    # -- a failure
 
-def _repair_for(failure: ReplyFailed) -> Literal["thinking", "images"] | None:
-    if failure.kind is ModelErrorKind.BAD_THINKING:
-        return "thinking"
-    if failure.kind is ModelErrorKind.BAD_IMAGE:
-        return "images"
-    return None
+    def after(self, failure: ReplyFailed, *, raised: bool = False) -> Remedy:
+        """Decide what to do. ``raised``: the request asked for more than the first output limit."""
+        match failure.kind:
+            case ModelErrorKind.BAD_THINKING:
+                return self._repair("thinking", failure)
+            case ModelErrorKind.BAD_IMAGE:
+                return self._repair("images", failure)
+            case ModelErrorKind.PROMPT_TOO_LONG | ModelErrorKind.REQUEST_TOO_LARGE:
+                return self._make_room(failure, raised=raised)
+            case _:
+                return self._again(failure)
+
+    def _repair(self, part: Literal["thinking", "images"], failure: ReplyFailed) -> Remedy:
+        self._repairs[part] += 1
+        if self._repairs[part] > _REPAIRS[part]:
+            return Remedy("give_up", failure.message)
+        text = f"{_SAYINGS[failure.kind]} Trying again without it."
+        return Remedy("without_thinking" if part == "thinking" else "without_image", text)
+
+    def _make_room(self, failure: ReplyFailed, *, raised: bool) -> Remedy:
+        if raised and failure.kind is ModelErrorKind.PROMPT_TOO_LONG:
+            # Prompt and output share the window, so the raise itself may be what is too much.
+            text = "There is no room for a longer reply. Trying again with the usual length."
+            return Remedy("lower_limit", text, code="output_limit")
+        if not self._compacted:
+            self._compacted = True
+            text = "The conversation is too long for the model. Summarising it, then trying again."
+            return Remedy("compact", text, code="prompt_too_long")
+        if self._shrinks < MAX_SHRINKS:
+            self._shrinks += 1
+            text = "It is still too long. Leaving out its oldest part, then trying again."
+            return Remedy("shrink", text, code="prompt_too_long")
+        return self.too_long(failure)
+
+    def too_long(self, failure: ReplyFailed) -> Remedy:
+        """Nothing more can be left out."""
+        return Remedy("give_up", failure.message, end=RunEnd.PROMPT_TOO_LONG)
+
+    def _again(self, failure: ReplyFailed) -> Remedy:
+        delay = self.policy.delay(self._retries + 1, failure)
+        saying = _SAYINGS.get(failure.kind, "The model call failed.")
+        if delay is not None:
+            self._retries += 1
+            count = f"{self._retries} of {self.policy.attempts}"
+            return Remedy("retry", f"{saying} Trying again in {delay:g} s ({count}).", delay=delay)
+        if failure.kind.is_retryable and self.fallbacks:
+            model, *rest = self.fallbacks
+            self.fallbacks = tuple(rest)
+            self._retries = 0
+            text = f"{saying} Going on with {model}."
+            return Remedy("fallback", text, code="fallback_model", model=model)
+        return Remedy("give_up", failure.message)
+
+    # -- a reply that ended, but not by itself
+
+    def after_cut(self) -> bool:
+        """A reply was cut by the output limit; False: too often in a row."""
+        self._cuts += 1
+        return self._cuts <= MAX_LIMIT_RECOVERIES
+
+    def after_pause(self) -> bool:
+        """A reply paused; False: too often in a row."""
+        self._pauses += 1
+        return self._pauses <= MAX_PAUSES
+
+    def whole(self) -> None:
+        """A reply came to its own end."""
+        self._cuts = 0
+        self._pauses = 0

@@ -6,36 +6,24 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from agent_kernel.context.image_limits import image_at
-from agent_kernel.context.images import image_digest
 from agent_kernel.context.plain import PlainKeeper
 from agent_kernel.context.text import clean_text, reminder
-from agent_kernel.context_types import ContextKeeper, ContextRun
-from agent_kernel.events import (
-    Event,
-    Notice,
-    PromptTaken,
-    RunFinished,
-    Tombstone,
-    UsageReported,
-)
-from agent_kernel.loop.call import StoppedByPerson
+from agent_kernel.context_types import ContextKeeper
+from agent_kernel.events import Event, Notice, PromptTaken, RunFinished
+from agent_kernel.loop.asking import Asking
+from agent_kernel.loop.budget import Purse, Tally
+from agent_kernel.loop.call import StoppedByHook, StoppedByPerson
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.conversation import Conversation
 from agent_kernel.loop.dispatch import Dispatch
+from agent_kernel.loop.ends import STOPPED, Ended
 from agent_kernel.loop.pipeline import Pipeline
 from agent_kernel.loop.ports import Ports, QueryConfig
-from agent_kernel.loop.recovery import MAX_CONTINUATIONS, Recovery, RetryPolicy
-from agent_kernel.loop.turn import Reply, Turn
-from agent_kernel.messages import (
-    AssistantMessage,
-    Message,
-    TextBlock,
-    TombstoneMessage,
-    Usage,
-    UserMessage,
-)
-from agent_kernel.model_types import ModelRequest, ReplyFailed
+from agent_kernel.loop.recovery import Recovery, RetryPolicy
+from agent_kernel.loop.stops import StopHooks
+from agent_kernel.loop.turn import Reply
+from agent_kernel.messages import TextBlock
+from agent_kernel.tool_types import ToolContext
 from agent_kernel.vocabulary import RunEnd
 
 INTERRUPT_NOTE = "The user interrupted you here. Wait for what they say next."
@@ -43,22 +31,16 @@ CONTINUE_NOTE = (
     "Your reply was cut off by the output limit. Go on exactly where it stopped,"
     " without repeating anything."
 )
-
-
-STOPPED = "Interrupted by the user."
 CONTEXT_FULL = (
     "The conversation fills the model's context window. Run %agent compact to summarise it, or"
     " %agent clear to begin again."
 )
+CUT_AGAIN = "The model's replies were cut off by its output limit again and again."
+PAUSED_AGAIN = "The model paused again and again without an answer."
+EMPTY = "The model's reply was empty."
 
-
-class Ended(Exception):
-    """Ends the rounds from anywhere inside them."""
-
-    def __init__(self, end: RunEnd, detail: str = "") -> None:
-        super().__init__(detail)
-        self.end = end
-        self.detail = detail
+# A reply that one of these ended is not whole, so that none of its calls may run.
+_CUT = ("max_tokens", "model_context_window_exceeded")
 
 
 @dataclass
@@ -69,29 +51,32 @@ class Rounds:
     ports: Ports
     conversation: Conversation
     control: RunControl
-    tell: Callable[[Event], None]
+    outlet: Callable[[Event], None]
     retry: RetryPolicy
     turns: int = 0
-    usage: Usage = Usage()
-    cost: float | None = None
     answer: str = ""
-    continuations: int = 0
-    pipeline: Pipeline = field(init=False)
+    tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
-        self.model = self.config.model
         self.pipeline = Pipeline(self.config, self.ports, self.control, self.tell)
         self.keeper: ContextKeeper = self.ports.keeper or PlainKeeper(self.conversation)
-        self.keeper.begin(
-            ContextRun(
-                model=self.model,
-                capabilities=self.config.capabilities,
-                context=self.config.context,
-                tell=self.tell,
-                preamble=self.config.preamble,
-                canonical=self.config.canonical,
-            )
+        self.recovery = Recovery(self.retry, self.config.fallbacks)
+        self.purse = Purse(self.config.budget, self.tally)
+        self.stops = StopHooks(self.ports.hooks, self.tell)
+        self.asking = Asking(
+            self.config,
+            self.ports,
+            self.conversation,
+            self.keeper,
+            self.pipeline,
+            self.recovery,
+            self.tell,
         )
+
+    def tell(self, event: Event) -> None:
+        """Pass an event on, and count what it says was spent."""
+        self.tally.watch(event)
+        self.outlet(event)
 
     async def run(self) -> None:
         """Runs to the end and tells it; never raises ``CancelledError`` for a stop."""
@@ -104,6 +89,9 @@ class Rounds:
         except asyncio.CancelledError:
             # Between two steps; those that have something to put right do it themselves.
             ended = Ended(RunEnd.ABORTED_STREAMING, STOPPED)
+        if ended.detail == STOPPED:
+            # Said even if nothing was answered: else the next request would ask for both things.
+            self._tell_model(INTERRUPT_NOTE)
         for text in self.control.close():
             self._warn("prompt_dropped", f"Not sent, the turn had ended: {text}")
         self.tell(
@@ -111,15 +99,16 @@ class Rounds:
                 agent_id=self.config.context.agent_id,
                 end=ended.end,
                 turns=self.turns,
-                text=self.answer,
+                text=self.asking.left or self.answer,
                 detail=ended.detail,
-                usage=self.usage,
-                cost_usd=self.cost,
+                usage=self.tally.usage,
+                cost_usd=self.tally.cost,
                 duration_ms=round((self.ports.clock.monotonic() - began) * 1000),
             )
         )
 
     async def _rounds(self) -> None:
+        """The steps of SPEC L2; the keeper's are 1 to 6."""
         if self.control.stopped:
             raise Ended(RunEnd.ABORTED_STREAMING, STOPPED)
         while True:
@@ -127,28 +116,20 @@ class Rounds:
             if not await self.keeper.before_request():
                 raise Ended(RunEnd.BLOCKING_LIMIT, CONTEXT_FULL)
             self.turns += 1
-            reply, dispatch = await self._call_model()
+            reply, dispatch = await self.asking.ask(self.turns)
             self._keep(reply)
             if reply.tool_uses:
                 await self._run_tools(reply, dispatch)
-            elif not self._goes_on(reply):
+                await self._take_prompts(self.control.take())
+            elif not await self._goes_on(reply):
                 raise Ended(RunEnd.COMPLETED)
-            limit = self.config.max_turns
-            if limit is not None and self.turns >= limit:
-                text = f"Stopped after {self.turns} of at most {limit} turns."
-                self._warn("max_turns", text)
-                raise Ended(RunEnd.MAX_TURNS, text)
+            self._check_limits()
 
     # -- before a request
 
     async def _attach(self) -> None:
         """Add what the model has not seen yet (SPEC L2.10)."""
-        context = replace(
-            self.config.context,
-            mode=self.control.mode,
-            emit=self.tell,
-            run_notes=self.pipeline.notes,
-        )
+        context = replace(self._context(), run_notes=self.pipeline.notes)
         for source in self.ports.attachments:
             try:
                 found = await source.collect(context)
@@ -159,100 +140,20 @@ class Rounds:
             for message in found:
                 self.conversation.add(message)
 
-    def request(self) -> ModelRequest:
-        """The next request; its head has the same bytes as that of the one before (SPEC P4)."""
-        return ModelRequest(
-            model=self.model,
-            system=self.config.system,
-            messages=self.keeper.messages(),
-            tools=self.config.specs,
-            max_tokens=self.config.max_tokens,
-            thinking_budget=self.config.thinking_budget,
-            clear_tool_uses=self.keeper.clears_on_server,
-        )
+    def _check_limits(self) -> None:
+        """Before another round: is there a turn and a budget left for it?"""
+        limit = self.config.max_turns
+        if limit is not None and self.turns >= limit:
+            text = f"Stopped after {self.turns} of at most {limit} turns."
+            self._warn("max_turns", text)
+            raise Ended(RunEnd.MAX_TURNS, text)
+        if (blind := self.purse.blind_spot()) is not None:
+            self._warn("price_unknown", blind)
+        if (spent := self.purse.spent()) is not None:
+            self._warn("budget_spent", spent)
+            raise Ended(RunEnd.BUDGET_SPENT, spent)
 
-    # -- the request
-
-    async def _call_model(self) -> tuple[Reply, Dispatch]:
-        """One whole reply, after retries. Raises ``Ended``."""
-        recovery = Recovery(self.retry)
-        while True:
-            dispatch = Dispatch(self.pipeline)
-            turn = Turn(
-                self.turns,
-                clock=self.ports.clock,
-                conversation=self.conversation,
-                tell=self.tell,
-                on_tool_use=dispatch.offer,
-            )
-            request = self.request()
-            try:
-                reply = await turn.stream(self.ports.client, request)
-                if reply.failure is None and reply.stop_reason != "refusal":
-                    return reply, dispatch
-                await self._withdraw(reply, dispatch)
-                if reply.failure is None:
-                    self._withdraw_turn()
-                    raise Ended(RunEnd.REFUSED, "The model declined to answer this.")
-                await self._recover(recovery, reply.failure, request)
-            except asyncio.CancelledError:
-                await self._keep_cut(turn.reply, dispatch)
-                raise Ended(RunEnd.ABORTED_STREAMING, STOPPED) from None
-
-    async def _withdraw(self, reply: Reply, dispatch: Dispatch) -> None:
-        """Take back what was shown of a reply that does not count."""
-        await dispatch.discard("This call was withdrawn together with the reply it belonged to.")
-        if reply.started:
-            reason = reply.failure.message if reply.failure else "The model declined to answer."
-            self.tell(Tombstone(message_id=reply.message_id, reason=reason))
-        reply.message_id = ""
-
-    def _withdraw_turn(self) -> None:
-        """Leave the refused turn out of later requests, else they would be refused as well.
-
-        What was attached stays: its sources count it as seen.
-        """
-        messages = self.conversation.messages
-        start = len(messages) - 1
-        while start > 0 and not _is_prompt(messages[start]):
-            start -= 1
-        for message in messages[start:]:
-            if isinstance(message, UserMessage | AssistantMessage):
-                stone = TombstoneMessage(uuid="", target_uuid=message.uuid, reason="refused")
-                self.conversation.add(stone)
-
-    async def _recover(
-        self, recovery: Recovery, failure: ReplyFailed, request: ModelRequest
-    ) -> None:
-        remedy = recovery.after(failure)
-        if remedy.action == "give_up":
-            end = RunEnd.PROMPT_TOO_LONG if failure.kind == "prompt_too_long" else None
-            raise Ended(end or RunEnd.MODEL_ERROR, failure.message)
-        if remedy.repair == "thinking":
-            self.conversation.repairs.drop_thinking = True
-        elif remedy.repair == "images":
-            image = image_at(request.messages, failure.message)
-            if image is None:
-                self.conversation.repairs.drop_images = True
-            else:
-                self.conversation.repairs.bad_images.add(image_digest(image))
-        until = self.ports.clock.now() + remedy.delay if remedy.delay else None
-        self._warn("retry", remedy.text, until=until)
-        if remedy.delay:
-            await self.ports.clock.sleep(remedy.delay)
-
-    async def _keep_cut(self, reply: Reply, dispatch: Dispatch) -> None:
-        """After a stop: keep what was said, and give every call in it a result."""
-        await dispatch.cancel()
-        message = reply.message() if reply.started else None
-        if message is not None:
-            self.conversation.add(message)
-            self.answer = reply.text
-            await self._keep_results(dispatch)
-        # Said even if nothing was answered: else the next request would ask for both things.
-        self._note_interrupt()
-
-    # -- after the reply
+    # -- after a reply
 
     def _keep(self, reply: Reply) -> None:
         message = reply.message()
@@ -260,90 +161,83 @@ class Rounds:
             self.conversation.add(message)
         self.answer = reply.text or self.answer
         self.keeper.after_reply(reply.usage)
-        self.usage += reply.usage
-        cost = self.ports.price(reply.model or self.model, reply.usage)
-        if cost is not None:
-            self.cost = (self.cost or 0.0) + cost
-        self.tell(
-            UsageReported(
-                agent_id=self.config.context.agent_id,
-                message_id=reply.message_id,
-                model=reply.model or self.model,
-                usage=reply.usage,
-                cost_usd=cost,
-            )
-        )
+        self.asking.report(reply)
 
     async def _run_tools(self, reply: Reply, dispatch: Dispatch) -> None:
+        """Every call gets its result, whatever happens on the way (SPEC L2.8, L2.10)."""
         try:
-            if reply.stop_reason == "max_tokens":
+            if reply.stop_reason in _CUT:
                 await dispatch.discard()
             else:
                 await dispatch.finish()
         except asyncio.CancelledError:
             await dispatch.cancel()
-            await self._keep_results(dispatch)
-            self._note_interrupt()
+            await dispatch.keep(self.conversation)
             raise Ended(RunEnd.ABORTED_TOOLS, STOPPED) from None
         except StoppedByPerson as stop:
-            await self._keep_results(dispatch)
+            await dispatch.keep(self.conversation)
             raise Ended(RunEnd.ABORTED_TOOLS, str(stop)) from None
-        await self._keep_results(dispatch)
-        self._check_cut(reply)
+        except StoppedByHook as stop:
+            await dispatch.keep(self.conversation)
+            raise Ended(RunEnd.HOOK_STOPPED, str(stop)) from None
+        try:
+            await dispatch.keep(self.conversation)
+        except asyncio.CancelledError:
+            raise Ended(RunEnd.ABORTED_TOOLS, STOPPED) from None
+        if reply.stop_reason in _CUT:
+            self._after_cut()
+        else:
+            self.recovery.whole()
         for modifier in dispatch.modifiers():
             self.ports.gate.apply(modifier)
-            self.model = modifier.model or self.model
-        self._take_prompts(self.control.take())
+            if modifier.model:
+                await self.asking.use_model(modifier.model)
 
-    def _note_interrupt(self) -> None:
-        self.conversation.add_user((TextBlock(text=reminder(INTERRUPT_NOTE)),), meta=True)
-
-    async def _keep_results(self, dispatch: Dispatch) -> None:
-        results = await dispatch.results()
-        if results:
-            self.conversation.add_user(results)
-        for message in dispatch.extra_messages():
-            self.conversation.add(message)
-
-    def _check_cut(self, reply: Reply) -> None:
-        """Count replies that the output limit cut; too many in a row end the run."""
-        if reply.stop_reason != "max_tokens":
-            self.continuations = 0
-            return
-        self.continuations += 1
-        if self.continuations > MAX_CONTINUATIONS:
-            text = "The model's replies were cut off by its output limit again and again."
-            raise Ended(RunEnd.MODEL_ERROR, text)
-
-    def _goes_on(self, reply: Reply) -> bool:
-        """Whether a reply without calls is not the end after all."""
+    async def _goes_on(self, reply: Reply) -> bool:
+        """Whether a reply without calls is not the end after all (SPEC L2.9)."""
+        if reply.stop_reason in _CUT:
+            self._after_cut()
+            self._tell_model(CONTINUE_NOTE)
+            return True
         if reply.stop_reason == "pause_turn":
+            if not self.recovery.after_pause():
+                raise Ended(RunEnd.MODEL_ERROR, PAUSED_AGAIN)
             return True
-        if reply.stop_reason == "max_tokens" and reply.text:
-            self._check_cut(reply)
-            self.conversation.add_user((TextBlock(text=reminder(CONTINUE_NOTE)),), meta=True)
+        self.recovery.whole()
+        if not reply.text:
+            self._warn("empty_reply", EMPTY)
+        if await self._take_prompts(self.control.take()):
             return True
-        prompts = self.control.take_or_close()
-        self._take_prompts(prompts)
-        return bool(prompts)
+        objection = await self.stops.objection(self.answer, self._context())
+        if objection is None and self.purse.spent() is None:
+            objection = self.purse.urge()
+        if objection is not None:
+            self._tell_model(objection)
+            return True
+        return await self._take_prompts(self.control.take_or_close())
 
-    def _take_prompts(self, prompts: list[str]) -> None:
+    def _after_cut(self) -> None:
+        if not self.recovery.after_cut():
+            raise Ended(RunEnd.MODEL_ERROR, CUT_AGAIN)
+
+    async def _take_prompts(self, prompts: list[str]) -> bool:
+        """Add what the person said meanwhile; False if that was nothing."""
         for text in prompts:
             text = clean_text(text)  # noqa: PLW2901
             self.ports.gate.apply(None)  # a skill's grants last until the person speaks again
-            self.model = self.config.model
+            await self.asking.use_model()
             self.conversation.add_user((TextBlock(text=text),))
             self.tell(PromptTaken(text=text))
+        return bool(prompts)
 
-    def _warn(self, code: str, text: str, until: float | None = None) -> None:
+    # -- saying things
+
+    def _context(self) -> ToolContext:
+        return replace(self.config.context, mode=self.control.mode, emit=self.tell)
+
+    def _tell_model(self, text: str) -> None:
+        self.conversation.add_user((TextBlock(text=reminder(text)),), meta=True)
+
+    def _warn(self, code: str, text: str) -> None:
         agent_id = self.config.context.agent_id
-        self.tell(Notice(agent_id=agent_id, level="warning", code=code, text=text, until=until))
-
-
-def _is_prompt(message: Message) -> bool:
-    """Whether a person's words begin here."""
-    return (
-        isinstance(message, UserMessage)
-        and not message.is_meta
-        and any(isinstance(block, TextBlock) for block in message.content)
-    )
+        self.tell(Notice(agent_id=agent_id, level="warning", code=code, text=text))

@@ -84,12 +84,11 @@ class Reply:
         return tuple(block for _, block in sorted(blocks.items()))
 
     def message(self) -> AssistantMessage | None:
-        """As it is stored; None if a cut left nothing that could be sent back."""
+        """As it is stored; None if there is nothing that could be sent back."""
         content = list(self._content())
-        if not self.finished:
-            # Thinking that nothing follows cannot be sent again.
-            while content and isinstance(content[-1], ThinkingBlock | RedactedThinkingBlock):
-                content.pop()
+        # Thinking that nothing follows cannot be sent again.
+        while content and isinstance(content[-1], ThinkingBlock | RedactedThinkingBlock):
+            content.pop()
         if not content:
             return None
         return AssistantMessage(

@@ -226,7 +226,7 @@ def test_repairs_leave_out_what_an_endpoint_refused() -> None:
         assistant(ThinkingBlock(thinking="x", signature="s"), use("a")),
         user(result("a")),
     ]
-    api = normalise(messages, repairs=Repairs(drop_thinking=True, drop_images=True))
+    api = normalise(messages, repairs=Repairs(bad_thinking={"s"}, drop_images=True))
     assert shape(api) == [
         ["user", "go", "[an image that this model does not take]"],
         ["assistant", "use a"],
