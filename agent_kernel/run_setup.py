@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from agent_kernel.errors import SkillError
 from agent_kernel.events import Event
+from agent_kernel.loop.budget import Budget
 from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.model_types import ToolSpec
 from agent_kernel.prompt.build import PromptFacts, Surroundings, build_prompt
@@ -90,11 +91,13 @@ async def config_of(
     model: str,
     offline: bool,
     max_turns: int | None,
+    budget: Budget | None = None,
 ) -> QueryConfig:
     """The snapshot a run works with. Tools that lack their notebook or kernel are left out."""
     tools = tuple(
         tool for tool in parts.tools if tool.is_enabled(context) and not parts.gate.hides(tool)
     )
+    settings = parts.settings
     capabilities = await parts.model_client().capabilities(model)
     facts = PromptFacts(
         cwd=parts.cwd,
@@ -117,7 +120,11 @@ async def config_of(
         ),
         system=prompt.system,
         preamble=prompt.preamble,
-        max_turns=max_turns if max_turns is not None else parts.settings.max_turns,
-        thinking_budget=parts.settings.thinking_budget if capabilities.thinking else None,
+        max_turns=max_turns if max_turns is not None else settings.max_turns,
+        most_tokens=settings.max_output_tokens,
+        fallbacks=tuple(name for name in settings.fallback_models if name != model),
+        budget=budget
+        or Budget(max_tokens=settings.budget_tokens, max_cost_usd=settings.budget_usd),
+        thinking_budget=settings.thinking_budget,
         capabilities=capabilities,
     )

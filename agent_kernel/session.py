@@ -13,6 +13,7 @@ from agent_kernel.book import Book
 from agent_kernel.context.text import clean_text
 from agent_kernel.events import Event, RunFinished, RunStarted, SkillStarted
 from agent_kernel.ledger import Ledger
+from agent_kernel.loop.budget import Budget
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.query import query
 from agent_kernel.messages import TextBlock
@@ -188,10 +189,12 @@ class AgentSession:
         model: str | None = None,
         max_turns: int | None = None,
         command: tuple[str, str] | None = None,
+        budget: Budget | None = None,
     ) -> AsyncGenerator[Event, None]:
         """One run: stamped events from ``run_started`` to ``run_finished``.
 
-        ``command`` (name, arguments) runs a skill as the prompt. ``max_turns`` counts model calls.
+        ``command`` (name, arguments) runs a skill as the prompt. ``max_turns`` counts model calls;
+        ``budget`` says what the run may spend (None: what the settings say).
         Leaving the iteration early stops the run. Raises ``RuntimeError`` while another run is
         on, ``ValueError`` for an empty prompt, and ``SkillError`` for a skill that cannot be run.
         """
@@ -257,6 +260,7 @@ class AgentSession:
                 model=chosen,
                 offline=status.offline,
                 max_turns=max_turns,
+                budget=budget,
             )
             ports = ports_of(self.parts, self.session_id)
             async for event in query(config, ports, conversation, control):

@@ -26,6 +26,7 @@ class FileSettings(BaseModel):
     path: Path
     root: Path
     model: str | None = None
+    fallbacks: tuple[str, ...] | None = None
     mode: PermissionMode | None = None
     bypass_disabled: bool = False
     allow: tuple[str, ...] = ()
@@ -115,6 +116,9 @@ def _interpret(source: FileSource, path: Path, root: Path, content: dict[str, An
     if model is not None and not (isinstance(model, str) and model.strip()):
         skip("model", "it is no text")
         model = None
+    fallbacks = _names(content.get("fallbackModel"))
+    if fallbacks is None and "fallbackModel" in content:
+        skip("fallbackModel", "it is neither a text nor a list of texts")
     permissions = content.get("permissions", {})
     if not isinstance(permissions, dict):
         skip("permissions", "it is no object")
@@ -144,6 +148,7 @@ def _interpret(source: FileSource, path: Path, root: Path, content: dict[str, An
         path=path,
         root=root,
         model=model,
+        fallbacks=fallbacks,
         mode=mode,
         bypass_disabled=permissions.get("disableBypassPermissionsMode") == "disable",
         allow=texts("allow"),
@@ -152,6 +157,14 @@ def _interpret(source: FileSource, path: Path, root: Path, content: dict[str, An
         additional_directories=texts("additionalDirectories"),
         notices=tuple(notices),
     )
+
+
+def _names(written: object) -> tuple[str, ...] | None:
+    """A name, several with commas between them, or a list of names."""
+    entries = written.split(",") if isinstance(written, str) else written
+    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+        return None
+    return tuple(entry.strip() for entry in entries if entry.strip())
 
 
 def _known_mode(written: object) -> PermissionMode | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +57,11 @@ class Settings(BaseModel):
     base_url: str | None = None
     credential: Credential = Credential(kind="offline", source="none")
     mode: PermissionMode = "default"
+    fallback_models: tuple[str, ...] = ()
     max_turns: int | None = None
+    max_output_tokens: int | None = None
+    budget_tokens: int | None = None
+    budget_usd: float | None = None
     thinking_budget: int | None = None
     idle_timeout: float = 90.0
     offline_scripts: Path | None = None
@@ -98,6 +103,10 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
         base_url=base_url,
         credential=find_credential(env, home, base_url),
         mode=_mode(sources, notices, TrustStore(home), cwd, bypass_allowed=bypass_allowed),
+        fallback_models=_fallbacks(sources, resolve_model(model)),
+        max_output_tokens=_whole(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", notices) or None,
+        budget_tokens=_whole(env, "AGENT_KERNEL_BUDGET_TOKENS", notices) or None,
+        budget_usd=_dollars(env, "AGENT_KERNEL_BUDGET_USD", notices),
         max_turns=_whole(env, "AGENT_KERNEL_MAX_TURNS", notices),
         thinking_budget=_whole(env, "MAX_THINKING_TOKENS", notices),
         offline_scripts=Path(scripts).expanduser() if scripts else None,
@@ -122,6 +131,12 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
 
 def _first(sources: tuple[FileSettings, ...], name: Literal["model"]) -> str | None:
     return next((value for source in sources if (value := getattr(source, name))), None)
+
+
+def _fallbacks(sources: tuple[FileSettings, ...], model: str) -> tuple[str, ...]:
+    """Those of the strongest file that names any, each once and never the model itself."""
+    names = next((source.fallbacks for source in sources if source.fallbacks is not None), ())
+    return tuple(name for name in dict.fromkeys(map(resolve_model, names)) if name != model)
 
 
 def _mode(
@@ -165,6 +180,20 @@ def _whole(environ: Mapping[str, str], name: str, notices: list[str]) -> int | N
         notices.append(f"{name} is left out: it is no whole number.")
         return None
     return int(written)
+
+
+def _dollars(environ: Mapping[str, str], name: str, notices: list[str]) -> float | None:
+    written = environ.get(name, "").strip().removeprefix("$")
+    if not written:
+        return None
+    try:
+        amount = float(written)
+    except ValueError:
+        amount = math.nan
+    if not (math.isfinite(amount) and amount > 0):
+        notices.append(f"{name} is left out: it is no amount of dollars.")
+        return None
+    return amount
 
 
 def _skill_folders(cwd: Path) -> tuple[Path, ...]:
