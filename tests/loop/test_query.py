@@ -21,7 +21,7 @@ from agent_kernel.model.scripted import ScriptedServer
 from agent_kernel.testing.tools import FakeGate, FakeInput, FakeTool
 from agent_kernel.tool_types import ToolContext
 from agent_kernel.vocabulary import RunEnd
-from tests.support.loop import Loop, result_texts, told
+from tests.support.loop import Loop, result_texts, told, without_marks
 
 
 def call(tool: str, name: str, **input: Any) -> dict[str, Any]:
@@ -255,17 +255,11 @@ async def test_the_head_of_the_request_does_not_change_from_turn_to_turn(
     loop = Loop(model_server, [FakeTool("W")])
     await loop.run("go")
     await loop.run("then")
-    bodies = [_without_marks(body) for body in model_server.requests]
+    bodies = [without_marks(body) for body in model_server.requests]
     for before, after in pairwise(bodies):
         assert after["system"] == before["system"]
         assert after["tools"] == before["tools"]
         assert after["messages"][: len(before["messages"])] == before["messages"]
-
-
-def _without_marks(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _without_marks(v) for k, v in value.items() if k != "cache_control"}
-    return [_without_marks(v) for v in value] if isinstance(value, list) else value
 
 
 async def test_a_result_may_not_start_a_second_time_when_the_same_id_comes_again(

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent_kernel.context_types import ContextKeeper
 from agent_kernel.events import BaseEvent, Event, RunFinished
 from agent_kernel.hooks.null import NullHooks
+from agent_kernel.loop.budget import Budget
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.conversation import Conversation
 from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.loop.query import query
-from agent_kernel.messages import Message, TextBlock
+from agent_kernel.messages import Message, TextBlock, Usage
 from agent_kernel.model.scripted import ScriptedServer
-from agent_kernel.model_types import ToolSpec
+from agent_kernel.model_types import Capabilities, ToolSpec
 from agent_kernel.protocols import Approver, AttachmentSource, Hooks, ModelClient, PermissionGate
 from agent_kernel.testing.approver import ScriptedApprover
 from agent_kernel.testing.clock import CountingIds, FakeClock
@@ -43,6 +46,11 @@ class Loop:
     client: ModelClient | None = None
     clock: FakeClock = field(default_factory=FakeClock)
     max_tokens: int | None = 1000
+    thinking_budget: int | None = None
+    fallbacks: tuple[str, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    price: Callable[[str, Usage], float | None] = lambda model, usage: None
+    keeper: ContextKeeper | None = None
 
     def __post_init__(self) -> None:
         self.ids = CountingIds()
@@ -71,6 +79,10 @@ class Loop:
             ),
             max_turns=max_turns,
             max_tokens=self.max_tokens,
+            thinking_budget=self.thinking_budget,
+            fallbacks=self.fallbacks,
+            budget=self.budget,
+            capabilities=Capabilities(thinking=True, max_output_tokens=64_000, known=True),
         )
 
     async def run(
@@ -85,7 +97,7 @@ class Loop:
         ports = Ports(
             client=client, gate=self.gate, approver=self.approver, hooks=self.hooks,
             clock=self.clock, ids=self.ids, blobs=self.blobs, scrub=self.scrub,
-            attachments=self.attachments,
+            price=self.price, attachments=self.attachments, keeper=self.keeper,
         )  # fmt: skip
         self.control = RunControl()
         self.events = []
@@ -143,3 +155,30 @@ def result_texts(body: dict[str, Any]) -> list[tuple[str, str, bool]]:
             text = inner if isinstance(inner, str) else "\n".join(b.get("text", "") for b in inner)
             found.append((block["tool_use_id"], text, bool(block.get("is_error"))))
     return found
+
+
+def sent(body: dict[str, Any]) -> list[str]:
+    """The messages of a request, a line for each block; reminders by their first words."""
+    lines = []
+    for message in body["messages"]:
+        for block in message["content"]:
+            match block["type"]:
+                case "text":
+                    text = block["text"].removeprefix("<system-reminder>").strip()
+                    lines.append(f"{message['role']}: {text[:40]}")
+                case "tool_use":
+                    lines.append(f"call {block['id']} {block['name']} {json.dumps(block['input'])}")
+                case "tool_result":
+                    inner = "\n".join(part.get("text", "") for part in block["content"])
+                    mark = " failed" if block.get("is_error") else ""
+                    lines.append(f"result {block['tool_use_id']}{mark}: {inner[:40]}")
+                case kind:
+                    lines.append(f"{message['role']}: <{kind}>")
+    return lines
+
+
+def without_marks(value: Any) -> Any:
+    """A request without its cache marks, which wander."""
+    if isinstance(value, dict):
+        return {k: without_marks(v) for k, v in value.items() if k != "cache_control"}
+    return [without_marks(v) for v in value] if isinstance(value, list) else value
