@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from agent_kernel.errors import SettingsError
-from agent_kernel.permissions.modes import MODES, inside, is_edit_here
+from agent_kernel.permissions.modes import MODES, is_edit_here
 from agent_kernel.permissions.protected import holds_key, protected_part
 from agent_kernel.permissions.suggest import SESSION_ONLY, suggestions_for
 from agent_kernel.protocols import Trust
@@ -46,8 +46,8 @@ class _Call:
         if target is None:
             return f"`{self.tool.name}`"
         value = target.value
-        if target.kind == "path" and inside(value, self.cwd):
-            value = str(Path(value).relative_to(self.cwd)) if value != str(self.cwd) else "."
+        if target.kind == "path" and Path(value).is_relative_to(self.cwd):
+            value = str(Path(value).relative_to(self.cwd))
         return f"`{self.tool.name}` of {value}" if len(value) <= 120 else f"`{self.tool.name}`"
 
 

@@ -39,7 +39,8 @@ def protected_part(path: str, homes: Iterable[Path] = ()) -> str | None:
     """
     for variant in {os.path.normpath(path), os.path.realpath(path)}:
         for home in homes:
-            if Path(variant).is_relative_to(os.path.realpath(home)):
+            own = Path(os.path.realpath(home).casefold())
+            if Path(variant.casefold()).is_relative_to(own):
                 return "the agent's own settings"
         parts = [part.casefold() for part in Path(variant).parts]
         for index, part in enumerate(parts):

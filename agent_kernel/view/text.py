@@ -12,6 +12,8 @@ from agent_kernel.view.story import Aside, Call, Said, State, Story, Thought, re
 from agent_kernel.vocabulary import RunEnd
 from agent_kernel.wire import RunSnapshot
 
+_LONGEST_WORD = 1_000
+
 
 def _same(text: str) -> str:
     return text
@@ -97,6 +99,7 @@ class StreamingText:
         self._story = Story()
         self._at_line_start = True
         self._thinking = False
+        self._held = ""
 
     @property
     def story(self) -> Story:
@@ -122,11 +125,23 @@ class StreamingText:
         self._thinking = False
         self._out(("" if self._at_line_start else "\n") + text + "\n")
 
+    def _say(self, text: str) -> None:
+        """The model's text up to the last whole word: a secret may come in two pieces."""
+        text = self._held + text
+        end = max(text.rfind(" "), text.rfind("\n")) + 1
+        if len(text) - end > _LONGEST_WORD:
+            end = len(text)
+        self._held = text[end:]
+        self._out(calm(self._scrub(text[:end])))
+
     def _tell(self, event: ev.Event) -> None:
+        if self._held and not isinstance(event, ev.TextDelta):
+            held, self._held = self._held, ""
+            self._out(calm(self._scrub(held)))
         match event:
             case ev.TextDelta():
                 self._thinking = False
-                self._out(calm(self._scrub(event.text)))
+                self._say(event.text)
             case ev.ThinkingDelta():
                 if not self._thinking:
                     self._line("▸ Thinking")

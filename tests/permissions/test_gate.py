@@ -186,7 +186,8 @@ async def test_an_old_name_in_a_rule_means_the_tool(tmp_path: Path) -> None:
     [
         ".git/hooks/pre-commit", "sub/.git/config", ".GIT/config", ".vscode/tasks.json",
         ".claude/settings.json", ".bashrc", ".mcp.json", "pkg/.pre-commit-config.yaml",
-        "state/trust.json", "link/config", ".ipython/profile_default/startup/x.py",
+        "state/trust.json", "STATE/trust.json", "link/config",
+        ".ipython/profile_default/startup/x.py",
     ],
 )  # fmt: skip
 async def test_protected_places_are_never_changed_without_a_person(
@@ -212,6 +213,18 @@ async def test_the_file_with_the_key_is_neither_read_nor_written(tmp_path: Path)
         assert (await one.decide("Read", file_path=path)).behavior == "deny", path
         assert (await one.decide("Write", file_path=path, content="")).behavior == "deny", path
     assert (await one.decide("Read", file_path="state/other.json")).behavior == "allow"
+
+
+async def test_a_path_that_comes_in_by_another_way_is_judged_and_named_as_written(
+    tmp_path: Path,
+) -> None:
+    (work := tmp_path / "work").mkdir()
+    (tmp_path / "alias").symlink_to(work)
+    other = str(tmp_path / "alias" / "a.txt")
+    decision = await bench(work).decide("Write", file_path=other, content="")
+    assert (decision.behavior, decision.reason) == ("ask", f"No rule allows `Write` of {other}.")
+    accepting = bench(work, mode="acceptEdits")
+    assert (await accepting.decide("Write", file_path=other, content="")).behavior == "allow"
 
 
 def test_what_is_denied_or_asked_is_not_read_unasked(tmp_path: Path) -> None:

@@ -235,3 +235,12 @@ def test_no_run_is_too_long_for_a_notebook(count: int, piece: str, length: int) 
     assert len(json.dumps(data[TURN_MIME], ensure_ascii=False).encode()) <= limit
     assert "&#36;0.02" in data["text/markdown"]
     assert RunSnapshot.model_validate(data[TURN_MIME]).events[-1] == ENDED
+
+
+def test_a_secret_that_comes_in_two_pieces_is_not_printed() -> None:
+    pieces: list[str] = []
+    sink = StreamingText(pieces.append, scrub=lambda text: text.replace("top-secret", "[gone]"))
+    for text in ("The key is top-", "sec", "ret, and more"):
+        sink.emit(ev.TextDelta(message_id="m", index=0, text=text))
+    sink.emit(ev.RunFinished(end=RunEnd.COMPLETED))
+    assert "".join(pieces).startswith("The key is [gone], and more\n")
