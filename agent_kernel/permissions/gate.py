@@ -85,7 +85,8 @@ class Gate:
         problems: list[str] = []
         for group in settings.permissions:
             comes_with_folder = group.source in {"project", "local"}
-            needs_trust = cwd if comes_with_folder else None
+            # Trust in the folder the file lies in: above a folder may lie somebody else's.
+            needs_trust = group.path.parent.parent if comes_with_folder else None
             source = RuleSource(group.source, group.root, cwd, needs_trust)
             for behavior, texts in (
                 ("deny", group.deny),

@@ -102,7 +102,7 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
         model=resolve_model(model),
         base_url=base_url,
         credential=find_credential(env, home, base_url),
-        mode=_mode(sources, notices, TrustStore(home), cwd, bypass_allowed=bypass_allowed),
+        mode=_mode(sources, notices, TrustStore(home), bypass_allowed=bypass_allowed),
         fallback_models=_fallbacks(sources, resolve_model(model)),
         max_output_tokens=_whole(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", notices) or None,
         budget_tokens=_whole(env, "AGENT_KERNEL_BUDGET_TOKENS", notices) or None,
@@ -143,7 +143,6 @@ def _mode(
     sources: tuple[FileSettings, ...],
     notices: list[str],
     trust: TrustStore,
-    cwd: Path,
     *,
     bypass_allowed: bool,
 ) -> PermissionMode:
@@ -159,12 +158,13 @@ def _mode(
         if mode is None:
             continue
         theirs = source.source in ("project", "local")
+        folder = source.path.parent.parent
         why = ""
         if mode == "bypassPermissions" and theirs:
             why = "a folder's own settings may not choose it"
         elif mode == "bypassPermissions" and not bypass_allowed:
             why = "it is forbidden"
-        elif theirs and strictest(mode, personal) != mode and not trust.is_trusted(cwd):
+        elif theirs and strictest(mode, personal) != mode and not trust.is_trusted(folder):
             why = "it allows more than yours, and this folder is not trusted"
         if not why:
             return mode

@@ -321,6 +321,20 @@ async def test_allow_rules_of_a_project_wait_for_trust_and_deny_rules_do_not(
     assert not TrustStore(settings.home).is_trusted(tmp_path)
 
 
+async def test_trust_in_a_folder_is_no_trust_in_settings_that_lie_above_it(
+    tmp_path: Path,
+) -> None:
+    (work := tmp_path / "shared" / "work").mkdir(parents=True)
+    settings_file(tmp_path / "shared", allow=["Python"])
+    settings = load_settings(work, {"AGENT_KERNEL_HOME": str(tmp_path / "state")})
+    trust = TrustStore(settings.home)
+    one = Bench(work, gate=Gate.from_settings(settings, trust=trust))
+    trust.trust(work)
+    assert (await one.decide("Python", code="1")).behavior == "ask"
+    trust.trust(tmp_path / "shared")
+    assert (await one.decide("Python", code="1")).behavior == "allow"
+
+
 async def test_always_allow_is_kept_for_the_project_and_read_again(tmp_path: Path) -> None:
     (repo := tmp_path / "repo").mkdir()
     environ = {"AGENT_KERNEL_HOME": str(tmp_path / "state")}
