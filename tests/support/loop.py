@@ -165,13 +165,13 @@ def sent(body: dict[str, Any]) -> list[str]:
             match block["type"]:
                 case "text":
                     text = block["text"].removeprefix("<system-reminder>").strip()
-                    lines.append(f"{message['role']}: {text[:40]}")
+                    lines.append(f"{message['role']}: {text[:60]}")
                 case "tool_use":
                     lines.append(f"call {block['id']} {block['name']} {json.dumps(block['input'])}")
                 case "tool_result":
                     inner = "\n".join(part.get("text", "") for part in block["content"])
                     mark = " failed" if block.get("is_error") else ""
-                    lines.append(f"result {block['tool_use_id']}{mark}: {inner[:40]}")
+                    lines.append(f"result {block['tool_use_id']}{mark}: {inner[:60]}")
                 case kind:
                     lines.append(f"{message['role']}: <{kind}>")
     return lines
