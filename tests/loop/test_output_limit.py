@@ -118,9 +118,9 @@ async def test_a_raise_that_does_not_fit_the_window_is_taken_back(
     complaint = "input length and `max_tokens` exceed context limit: 150000 + 64000 > 200000"
 
     def once(event: object) -> None:
-        if isinstance(event, Notice) and event.code == "output_limit":
-            if "usual" not in event.text:
-                model_server.fail_next(Fault(status=400, message=complaint))
+        raised = isinstance(event, Notice) and "higher" in event.text
+        if raised:
+            model_server.fail_next(Fault(status=400, message=complaint))
 
     keeper = loop.keeper = FakeKeeper(loop.conversation)
     await loop.run("go", on=once)
