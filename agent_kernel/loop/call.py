@@ -41,7 +41,7 @@ class Call:
     """One call on its way. ``input`` is what the tool validated; ``refusal`` set: it must not run.
 
     ``result`` and ``status`` are set once, by :meth:`Pipeline.finish`. ``stop``: a hook's word
-    that the run must end here.
+    that the run must end here. ``returned``: what the tool gave back, whatever came after that.
     """
 
     block: ToolUseBlock
@@ -55,6 +55,12 @@ class Call:
     status: ToolStatus | None = None
     told: bool = False
     stop: str | None = None
+    returned: ToolResult | None = None
+
+    @property
+    def outcome(self) -> ToolResult:
+        """Its result; that of a stop while it has none."""
+        return self.result or ToolResult.error(INTERRUPTED)
 
     @property
     def raw(self) -> dict[str, JsonValue]:

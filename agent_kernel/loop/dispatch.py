@@ -10,7 +10,7 @@ from agent_kernel.loop.call import INTERRUPTED, Call, RunStopped, StoppedByPerso
 from agent_kernel.loop.conversation import Conversation
 from agent_kernel.loop.pipeline import Pipeline
 from agent_kernel.loop.results import MESSAGE_CHARS, bounded, text_size
-from agent_kernel.messages import ToolResultBlock, ToolUseBlock
+from agent_kernel.messages import ResultContent, ToolResultBlock, ToolUseBlock
 from agent_kernel.protocols import ReadState
 from agent_kernel.tool_types import ContextModifier, ToolResult
 
@@ -170,10 +170,15 @@ class Dispatch:
         work = asyncio.ensure_future(self.results())
         stopped = False
         try:
-            results = await asyncio.shield(work)
+            await asyncio.shield(work)
         except asyncio.CancelledError:
             stopped = True
-            results = await work
+            await asyncio.wait({work}, timeout=WAIT_GRACE)
+        if work.done():
+            results = work.result()
+        else:  # a disk that hangs
+            work.cancel()
+            results = tuple(_block(call, call.outcome.content) for call in self._calls)
         if results:
             conversation.add_user(results)
         for call in self._calls:
@@ -187,19 +192,14 @@ class Dispatch:
         blocks: list[ToolResultBlock] = []
         left = MESSAGE_CHARS
         for call in self._calls:
-            result = call.result or ToolResult.error(INTERRUPTED)
             content = await bounded(
-                result.content,
+                call.outcome.content,
                 limit=left,
                 name=f"{call.block.id}-rest",
                 blobs=self._pipeline.ports.blobs,
             )
             left = max(0, left - text_size(content))
-            blocks.append(
-                ToolResultBlock(
-                    tool_use_id=call.block.id, content=content, is_error=result.is_error
-                )
-            )
+            blocks.append(_block(call, content))
         return tuple(blocks)
 
     def modifiers(self) -> tuple[ContextModifier, ...]:
@@ -208,3 +208,9 @@ class Dispatch:
             for call in self._calls
             if call.result and call.result.modifier is not None
         )
+
+
+def _block(call: Call, content: tuple[ResultContent, ...]) -> ToolResultBlock:
+    return ToolResultBlock(
+        tool_use_id=call.block.id, content=content, is_error=call.outcome.is_error
+    )

@@ -13,6 +13,7 @@ from agent_kernel.context.text import clean_text
 from agent_kernel.errors import ToolError
 from agent_kernel.events import (
     Event,
+    Notice,
     ToolFinished,
     ToolStarted,
 )
@@ -25,6 +26,7 @@ from agent_kernel.loop.call import (
     StoppedByPerson,
     display_of,
     fault_of,
+    one_line,
     payload_of,
     predicate,
     unsaid,
@@ -103,7 +105,7 @@ class Pipeline:
         try:
             outcome = await self._attempt(call)
         except asyncio.CancelledError:
-            self.finish(call, unsaid(INTERRUPTED), "cancelled")
+            await self._finish_stopped(call)
             raise
         except StoppedByPerson as stop:
             self.finish(call, unsaid(str(stop)), "denied")
@@ -118,7 +120,7 @@ class Pipeline:
         try:
             result = await self._presentable(call, result)
         except asyncio.CancelledError:
-            self.finish(call, unsaid(INTERRUPTED), "cancelled")
+            await self._finish_stopped(call)
             raise
         self.finish(call, result, status)
         if call.stop is not None:
@@ -137,13 +139,28 @@ class Pipeline:
         call.began = self.ports.clock.monotonic()
         # The mode may have changed while a person thought about it.
         call.context = replace(call.context, mode=self.control.mode)
-        result = await tool.call(call.input, call.context)
+        call.returned = result = await tool.call(call.input, call.context)
         return await self._after_hooks(call, tool, result), "error" if result.is_error else "ok"
+
+    async def _finish_stopped(self, call: Call) -> None:
+        """After a stop: what a tool has done counts, also if the stop came before it was told."""
+        result = call.returned
+        if result is None:
+            self.finish(call, unsaid(INTERRUPTED), "cancelled")
+        else:
+            # Whoever stops gives this a moment, then settles the call himself.
+            result = await self._presentable(call, result)
+            self.finish(call, result, "error" if result.is_error else "ok")
 
     async def _after_hooks(self, call: Call, tool: Tool, result: ToolResult) -> ToolResult:
         """What hooks have to say about a result stands below it."""
         event = "PostToolUseFailure" if result.is_error else "PostToolUse"
-        outcome = await self.ports.hooks.run(event, payload_of(call, tool))
+        try:
+            outcome = await self.ports.hooks.run(event, payload_of(call, tool))
+        except Exception as error:  # noqa: BLE001 - what the tool did is done
+            text = f"The hooks after {tool.name} failed: {one_line(error)}"
+            self.tell(Notice(agent_id=call.context.agent_id, code="hook", text=text))
+            return result
         call.stop = outcome.stop
         said = (outcome.block, *outcome.additional_context)
         remarks = tuple(TextBlock(text=f"A hook says: {text}") for text in said if text)
