@@ -10,7 +10,8 @@ from agent_kernel.events import RunStarted
 from agent_kernel.ledger import Ledger
 from agent_kernel.prompt.build import Surroundings
 from agent_kernel.store.run_log import RunLog
-from agent_kernel.wire import RunSnapshot, SessionSummary
+from agent_kernel.wire import RunSnapshot
+from agent_kernel.wire_sessions import SessionSummary
 
 if TYPE_CHECKING:
     import threading

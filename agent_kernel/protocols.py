@@ -29,8 +29,8 @@ from agent_kernel.wire import (
     ModelStatus,
     NotebookRunResult,
     RunSnapshot,
-    SessionSummary,
 )
+from agent_kernel.wire_sessions import SessionSummary
 
 
 class ModelClient(Protocol):

@@ -34,7 +34,8 @@ from agent_kernel.run_setup import choose_model, config_of, context_of, find_com
 from agent_kernel.store.run_log import RunLog
 from agent_kernel.tool_types import ContextModifier, Tool
 from agent_kernel.vocabulary import PermissionMode, strictest
-from agent_kernel.wire import ModelStatus, RunSnapshot, SessionSummary, Snapshot
+from agent_kernel.wire import ModelStatus, RunSnapshot, Snapshot
+from agent_kernel.wire_sessions import SessionSummary
 from agent_kernel.wiring import Given, Parts, build_parts
 
 if TYPE_CHECKING:

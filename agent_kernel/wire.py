@@ -21,6 +21,7 @@ from agent_kernel.vocabulary import (
     RunEnd,
     SkillInfo,
 )
+from agent_kernel.wire_sessions import SessionSummary
 
 PROTOCOL = 1
 SESSION_TARGET = "agent_kernel.session"
@@ -123,14 +124,19 @@ class Snapshot(Frozen):
 
 
 class HelloParams(Frozen):
+    """``session_id``: the session that the notebook's metadata names."""
+
     client: str
     version: str = ""
     protocol: int = PROTOCOL
     notebook_path: str | None = None
+    session_id: str | None = None
     capabilities: tuple[Literal["notebook", "approvals", "run"], ...] = ()
 
 
 class HelloResult(Frozen):
+    """``offered``: the notebook's own conversation, while this kernel has not begun another."""
+
     version: str
     session_id: str
     mode: PermissionMode
@@ -138,6 +144,7 @@ class HelloResult(Frozen):
     snapshot: Snapshot
     pending: tuple[PermissionRequested, ...] = ()
     skills: tuple[SkillInfo, ...] = ()
+    offered: SessionSummary | None = None
 
 
 class ByeParams(Frozen):
@@ -225,20 +232,6 @@ class CompleteResult(Frozen):
     start: int
     end: int
     matches: tuple[str, ...] = ()
-
-
-class NewResult(Frozen):
-    session_id: str
-
-
-class SessionSummary(Frozen):
-    session_id: str
-    title: str = ""
-    updated: str = ""
-
-
-class SessionsResult(Frozen):
-    sessions: tuple[SessionSummary, ...] = ()
 
 
 class SnapshotParams(Frozen):

@@ -16,7 +16,6 @@ from agent_kernel.wire import (
     HelloResult,
     KernelExecuteParams,
     KernelExecuteResult,
-    NewResult,
     NotebookEditParams,
     NotebookEditResult,
     NotebookOutputsParams,
@@ -28,7 +27,6 @@ from agent_kernel.wire import (
     PromptParams,
     PromptResult,
     RunIdParams,
-    SessionsResult,
     SetParams,
     SetResult,
     SkillsResult,
@@ -37,6 +35,7 @@ from agent_kernel.wire import (
     StopParams,
     StopResult,
 )
+from agent_kernel.wire_sessions import NewResult, ResumeParams, ResumeResult, SessionsResult
 
 FRONT_END_METHODS: dict[str, tuple[type[Frozen] | None, type[Frozen]]] = {
     "hello": (HelloParams, HelloResult),
@@ -49,6 +48,7 @@ FRONT_END_METHODS: dict[str, tuple[type[Frozen] | None, type[Frozen]]] = {
     "skills": (None, SkillsResult),
     "complete": (CompleteParams, CompleteResult),
     "sessions": (None, SessionsResult),
+    "resume": (ResumeParams, ResumeResult),
     "new": (None, NewResult),
     "snapshot": (SnapshotParams, Snapshot),
     "ping": (None, OkResult),

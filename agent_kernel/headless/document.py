@@ -43,6 +43,19 @@ class Document:
         for cell in notebook.cells:
             cell.setdefault("id", uuid.uuid4().hex[:8])
 
+    @property
+    def session_id(self) -> str | None:
+        """The session that the notebook's metadata names."""
+        mark = self.notebook.metadata.get("agent_kernel")
+        named = mark.get("session_id") if isinstance(mark, dict) else None
+        return named if isinstance(named, str) else None
+
+    def name_session(self, session_id: str) -> None:
+        """Write it into the metadata, as a page does when the person saves."""
+        mark = self.notebook.metadata.get("agent_kernel")
+        kept = mark if isinstance(mark, dict) else {}
+        self.notebook.metadata["agent_kernel"] = {**kept, "session_id": session_id}
+
     def cell(self, cell_id: str) -> NotebookNode:
         cell: NotebookNode = self.notebook.cells[self.index(cell_id)]
         return cell
@@ -77,7 +90,7 @@ class Document:
             raise
         self._before.setdefault(run_id, before)
         if session_id is not None:
-            self.notebook.metadata["agent_kernel"] = {"session_id": session_id}
+            self.name_session(session_id)
         self.dirty = True
         return tuple(self._edited(cell_id) for cell_id in touched)
 

@@ -54,6 +54,7 @@ class HeadlessPage:
         self.document = Document(notebook, path)
         self.session_id = ""
         self.events: list[Event] = []
+        self.sessions_heard: list[str] = []
         self.hello_result: wire.HelloResult | None = None
         self._name = name
         self._policy = policy
@@ -89,6 +90,7 @@ class HeadlessPage:
         params = wire.HelloParams(
             client=self._name,
             notebook_path=self.document.path,
+            session_id=self.document.session_id,
             capabilities=("notebook", "approvals", "run"),
         )
         result = await self.request("hello", params, timeout=HELLO_LIMIT)
@@ -220,6 +222,9 @@ class HeadlessPage:
     # --- What the kernel tells -----------------------------------------------
 
     def _on_notification(self, method: str, params: JsonObject) -> None:
+        if method == "session":
+            self.session_id = str(params.get("session_id", ""))
+            self.sessions_heard.append(self.session_id)
         if method != "event":
             return
         try:

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agent_kernel import __version__
+from agent_kernel.jupyter import session_commands
 from agent_kernel.jupyter.flags import MODES, mode_named
 from agent_kernel.view.skills import skills_text
 from agent_kernel.vocabulary import SkillInfo
 from agent_kernel.wire import ModelStatus
 
 if TYPE_CHECKING:
+    from agent_kernel.jupyter.sessions import NotebookSessions
     from agent_kernel.session import AgentSession
 
 OFFLINE = (
@@ -33,6 +35,9 @@ class CommandHost(Protocol):
 
     @property
     def session(self) -> AgentSession: ...
+
+    @property
+    def sessions(self) -> NotebookSessions: ...
 
     def facts(self) -> Sequence[tuple[str, str]]:
         """What the front end can do, as lines of "name", "what"."""
@@ -96,9 +101,11 @@ async def _stop(host: CommandHost, _args: str) -> str:
 
 async def _new(host: CommandHost, _args: str) -> str:
     try:
-        return f"A new conversation: {host.session.new()}"
+        text = f"A new conversation: {host.session.new()}"
     except RuntimeError as error:
         return str(error)
+    host.sessions.note()
+    return text
 
 
 async def _mode(host: CommandHost, args: str) -> str:
@@ -147,6 +154,18 @@ COMMANDS: tuple[BuiltIn, ...] = (
     ),
     BuiltIn("stop", "end the run that is on", _stop),
     BuiltIn("new", "begin another conversation", _new),
+    BuiltIn("sessions", "the stored conversations of this folder", session_commands.sessions),
+    BuiltIn(
+        "resume",
+        "go on with this notebook's conversation, or another",
+        session_commands.resume,
+        "[id]",
+    ),
+    BuiltIn("continue", "go on with the newest conversation", session_commands.newest),
+    BuiltIn("fork", "go on with a copy of this conversation", session_commands.fork),
+    BuiltIn(
+        "export", "write this conversation to a Markdown file", session_commands.export, "[file]"
+    ),
     BuiltIn("mode", "show or set how permission is asked", _mode, "[" + "|".join(MODES) + "]"),
     BuiltIn("model", "show or set the model", _model, "[name]"),
     BuiltIn("skills", "list the skills", _skills),
@@ -179,7 +198,8 @@ def help_text() -> str:
             "",
             *lines,
             "",
-            "Flags of %%agent: --mode MODE, --model MODEL, --max-turns N, --new, --out NAME",
+            "Flags of %%agent: --mode MODE, --model MODEL, --max-turns N, --new, --resume[=ID], "
+            "--out NAME, --schema MODEL",
         ]
     )
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from agent_kernel import __version__, wire, wire_methods
-from agent_kernel.errors import AgentKernelError, SettingsError, SkillError, WireError
+from agent_kernel import __version__, wire, wire_methods, wire_sessions
+from agent_kernel.errors import AgentKernelError, SettingsError, SkillError, StoreError, WireError
 from agent_kernel.jupyter import commands
 from agent_kernel.jupyter.completion import complete
 from agent_kernel.jupyter.rpc import Handler, Method
@@ -38,6 +38,7 @@ class Endpoint:
             "skills": self.skills,
             "complete": self.complete,
             "sessions": self.sessions,
+            "resume": self.resume,
             "new": self.new,
             "snapshot": self.snapshot,
             "ping": self.ping,
@@ -54,6 +55,7 @@ class Endpoint:
         if page is not None:
             page.client = params.client
             page.path = params.notebook_path
+            host.sessions.heard(params.session_id, params.notebook_path)
             page.capabilities = params.capabilities
             page.said_bye = False
             page.greeted = time.monotonic()
@@ -68,6 +70,7 @@ class Endpoint:
             # Stamped with their run, unlike those of the desk: a view finds its own by that.
             pending=snapshot.pending,
             skills=await commands.list_skills(host),
+            offered=host.sessions.offered(),
         )
 
     async def bye(self, params: wire.ByeParams) -> wire.OkResult:
@@ -152,14 +155,29 @@ class Endpoint:
     async def complete(self, params: wire.CompleteParams) -> wire.CompleteResult:
         return await complete(self._host, params)
 
-    async def sessions(self, _params: None) -> wire.SessionsResult:
-        return wire.SessionsResult(sessions=self._host.session.parts.store.list())
+    async def sessions(self, _params: None) -> wire_sessions.SessionsResult:
+        session = self._host.session
+        own = self._host.sessions.own()
+        return wire_sessions.SessionsResult(
+            sessions=session.sessions(),
+            current=session.session_id,
+            own=None if own is None else own.session_id,
+        )
 
-    async def new(self, _params: None) -> wire.NewResult:
+    async def resume(self, params: wire_sessions.ResumeParams) -> wire_sessions.ResumeResult:
         try:
-            return wire.NewResult(session_id=self._host.session.new())
+            text = self._host.sessions.resume(params.session_id)
+        except (RuntimeError, StoreError) as error:
+            raise _refused(str(error)) from error
+        return wire_sessions.ResumeResult(session_id=self._host.session.session_id, text=text)
+
+    async def new(self, _params: None) -> wire_sessions.NewResult:
+        try:
+            session_id = self._host.session.new()
         except RuntimeError as error:
             raise _refused(str(error)) from error
+        self._host.sessions.note()
+        return wire_sessions.NewResult(session_id=session_id)
 
     async def snapshot(self, params: wire.SnapshotParams) -> wire.Snapshot:
         host = self._host

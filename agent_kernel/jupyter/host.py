@@ -31,6 +31,7 @@ from agent_kernel.jupyter.namespace import KernelNamespace
 from agent_kernel.jupyter.pages import Page, Pages
 from agent_kernel.jupyter.parent import kernel_of, owning_output
 from agent_kernel.jupyter.runs import Order, Runs, Ticket
+from agent_kernel.jupyter.sessions import NotebookSessions
 from agent_kernel.notebook.file import FileNotebook
 from agent_kernel.notebook.live import RUN_LIMIT, LiveNotebook, notebook_file
 from agent_kernel.permissions.desk import Desk
@@ -88,7 +89,14 @@ class KernelHost:
             self.jobs,
             main_session=lambda: self.session,
             side_session=self._side_session,
+            resume=lambda wanted: self.sessions.resume(wanted),
             prepare=self._prepare,
+        )
+        self.sessions = NotebookSessions(
+            lambda: self.session,
+            notebook_file=self.notebook_file,
+            session_name=lambda: os.environ.get("JPY_SESSION_NAME"),
+            on_change=self.pages.tell_session,
         )
         self._page_came = threading.Event()
         self._loaded = time.monotonic()
@@ -114,6 +122,7 @@ class KernelHost:
         model: str | None = None,
         max_turns: int | None = None,
         new: bool = False,
+        resume: str | None = None,
         command: tuple[str, str] | None = None,
     ) -> RunFinished:
         """Run a turn in the cell that is running, and block it until the turn has ended.
@@ -136,6 +145,7 @@ class KernelHost:
             model=model,
             max_turns=max_turns,
             new=new,
+            resume=resume,
             command=command,
         )
         ticket = Ticket(order, view)
@@ -297,6 +307,8 @@ class KernelHost:
 
     def _prepare(self, session: AgentSession) -> None:
         """Notebook tools exist where there is a notebook; under nbclient there is none."""
+        if session is self.session:
+            self.sessions.note()
         there = bool(self.pages.open) or self.notebook_file() is not None
         session.parts.notebook = self.notebook if there else None
 

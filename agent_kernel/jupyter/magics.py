@@ -109,6 +109,7 @@ class AgentMagics:
                 model=flags.model,
                 max_turns=flags.max_turns,
                 new=flags.new,
+                resume=flags.resume,
                 command=command,
             )
         except AgentKernelError as error:

@@ -14,6 +14,7 @@ from agent_kernel.jupyter.comm import CommChannel
 from agent_kernel.jupyter.pacing import PacedSender
 from agent_kernel.jupyter.paging import JsonObject, pack
 from agent_kernel.jupyter.rpc import Method, Peer
+from agent_kernel.wire_sessions import SessionParams
 
 PING_LIMIT = 1.5  # seconds; a page in the background answers in 100 ms
 LOOK_LIMIT = 3.0
@@ -76,6 +77,11 @@ class Page:
         if self.greeted is not None and self.is_open:
             self._peer.notify("event", events)
 
+    def tell_session(self, session_id: str) -> None:
+        """Another conversation is on."""
+        if self.greeted is not None and self.is_open:
+            self._peer.notify("session", [SessionParams(session_id=session_id)])
+
     def closed(self) -> None:
         """Its comm is gone."""
         self.is_open = False
@@ -124,6 +130,10 @@ class Pages:
     def tell(self, events: Sequence[wire.EventParams]) -> None:
         for page in self.open:
             page.tell(events)
+
+    def tell_session(self, session_id: str) -> None:
+        for page in self.open:
+            page.tell_session(session_id)
 
     async def choose(self, cell_id: str | None) -> Page | None:
         """The page that holds the cell, else the one that said hello last; None: none is there."""

@@ -33,7 +33,7 @@ STOP_LIMIT = 1.0  # seconds from the interrupt to the end of the cell
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked for."""
+    """What is asked for. ``resume``: the session to go on with; empty: the notebook's own."""
 
     prompt: str
     origin: Origin = "cell"
@@ -43,6 +43,7 @@ class Order:
     model: str | None = None
     max_turns: int | None = None
     new: bool = False
+    resume: str | None = None
     command: tuple[str, str] | None = None
 
 
@@ -68,12 +69,14 @@ class Runs:
         *,
         main_session: Callable[[], AgentSession],
         side_session: Callable[[], Coroutine[Any, Any, AgentSession]],
+        resume: Callable[[str | None], object] | None = None,
         prepare: Callable[[AgentSession], None],
     ) -> None:
         self._thread = thread
         self._jobs = jobs
         self._main_session = main_session
         self._side_session = side_session
+        self._resume = resume or (lambda wanted: main_session().resume(wanted))
         self._prepare = prepare
         self._turn: asyncio.Lock | None = None
         self._turn_generation = 0
@@ -162,6 +165,8 @@ class Runs:
             session = self._main_session()
             if ticket.order.new:
                 session.new()
+            elif ticket.order.resume is not None:
+                self._resume(ticket.order.resume or None)
             return await self._play(session, ticket)
 
     async def start(self, ticket: Ticket) -> str:

@@ -20,7 +20,8 @@ from agent_kernel.store.rebuild import runs_of
 from agent_kernel.store.runs import RunFile
 from agent_kernel.store.side import SideFiles
 from agent_kernel.system import iso
-from agent_kernel.wire import RunSnapshot, SessionSummary
+from agent_kernel.wire import RunSnapshot
+from agent_kernel.wire_sessions import SessionSummary
 
 HEAD_BYTES = 65_536
 """How much of a file a listing reads."""

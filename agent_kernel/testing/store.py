@@ -8,7 +8,8 @@ from pathlib import Path
 from agent_kernel.errors import StoreError
 from agent_kernel.messages import Message
 from agent_kernel.protocols import OpenedSession
-from agent_kernel.wire import RunSnapshot, SessionSummary
+from agent_kernel.wire import RunSnapshot
+from agent_kernel.wire_sessions import SessionSummary
 
 
 class MemoryStore:

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from agent_kernel import events, messages, vocabulary, wire
+from agent_kernel import events, messages, vocabulary, wire, wire_sessions
 from agent_kernel import wire_methods as methods
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "protocol" / "generated.ts"
@@ -71,7 +71,7 @@ def _closure(names: set[str], definitions: dict[str, Schema]) -> set[str]:
 def _models() -> dict[str, type[BaseModel]]:
     """Every model that crosses the wire by itself; what they reach comes with them."""
     roots: set[type[BaseModel]] = set()
-    for module in (events, wire):
+    for module in (events, wire, wire_sessions):
         for value in vars(module).values():
             if (
                 inspect.isclass(value)

@@ -169,4 +169,4 @@ async def kernel(
         await manager.shutdown_kernel(now=True)
 
 
-_KEPT = {"PATH", "MPLCONFIGDIR", "LANG", "TMPDIR", "SYSTEMROOT"}
+_KEPT = {"PATH", "PYTHONPATH", "MPLCONFIGDIR", "LANG", "TMPDIR", "SYSTEMROOT"}

@@ -266,14 +266,17 @@ export type EventParams = {
   event: Event;
 };
 
+/** `session_id`: the session that the notebook's metadata names. */
 export type HelloParams = {
   client: string;
   version?: string | undefined;
   protocol?: number | undefined;
   notebook_path?: string | null | undefined;
+  session_id?: string | null | undefined;
   capabilities?: readonly ('notebook' | 'approvals' | 'run')[] | undefined;
 };
 
+/** `offered`: the notebook's own conversation, while this kernel has not begun another. */
 export type HelloResult = {
   version: string;
   session_id: string;
@@ -282,6 +285,7 @@ export type HelloResult = {
   snapshot: Snapshot;
   pending: readonly PermissionRequested[];
   skills: readonly SkillInfo[];
+  offered: SessionSummary | null;
 };
 
 /** `data` is base64 without white space. */
@@ -524,6 +528,17 @@ export type QuestionAsked = {
   multiple: boolean;
 };
 
+/** None: the notebook's own conversation, else the newest. An id may be cut short. */
+export type ResumeParams = {
+  session_id?: string | null | undefined;
+};
+
+/** `session_id` is another one if it goes on as a copy; `text` says so to the person. */
+export type ResumeResult = {
+  session_id: string;
+  text: string;
+};
+
 export type RpcErrorObject = {
   code: number;
   message: string;
@@ -616,14 +631,23 @@ export type RunStarted = {
   offline: boolean;
 };
 
+/** The notification `session`: another conversation is on; ask for its snapshot. */
+export type SessionParams = {
+  session_id: string;
+};
+
+/** A stored conversation. `title`: its first words; `updated`: ISO 8601, UTC. */
 export type SessionSummary = {
   session_id: string;
   title: string;
   updated: string;
 };
 
+/** Newest first. `current` is on now; `own` is the one that the notebook names. */
 export type SessionsResult = {
   sessions: readonly SessionSummary[];
+  current: string;
+  own: string | null;
 };
 
 export type SetParams = {
@@ -888,6 +912,7 @@ export type FrontEndMethods = {
   'skills': { params: Record<string, never>; result: SkillsResult };
   'complete': { params: CompleteParams; result: CompleteResult };
   'sessions': { params: Record<string, never>; result: SessionsResult };
+  'resume': { params: ResumeParams; result: ResumeResult };
   'new': { params: Record<string, never>; result: NewResult };
   'snapshot': { params: SnapshotParams; result: Snapshot };
   'ping': { params: Record<string, never>; result: OkResult };

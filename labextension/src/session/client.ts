@@ -68,7 +68,7 @@ export class SessionClient implements IDisposable {
     return this._event;
   }
 
-  /** The socket was away and is back: events may be lost. */
+  /** The socket was away and is back, or another conversation is on: what is known is old. */
   get resumed(): ISignal<this, void> {
     return this._resumed;
   }
@@ -198,6 +198,9 @@ export class SessionClient implements IDisposable {
   private onNotification(method: string, params: { [key: string]: JsonValue }): void {
     if (method === 'event') {
       this._event.emit(params as unknown as EventParams);
+    } else if (method === 'session') {
+      // Another conversation is on: all that was known of it is to be asked for.
+      this._resumed.emit();
     }
   }
 

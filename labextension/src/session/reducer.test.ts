@@ -258,9 +258,13 @@ describe('a session', () => {
       model,
       snapshot: snapshot({ runs: [script.snapshot()], running: 'python', pending: script.pending, saved: false }),
       pending: script.pending,
-      skills: scenes.SKILLS
+      skills: scenes.SKILLS,
+      offered: { session_id: 'session-0', title: 'Before', updated: '' }
     };
     const state = fromHello(hello);
+    assert.equal(state.offered?.title, 'Before');
+    assert.equal(fromSnapshot(snapshot({}), state).offered?.title, 'Before');
+    assert.equal(fromSnapshot(snapshot({ session_id: 'session-0' }), state).offered, null);
     assert.equal(state.connection, 'ready');
     assert.equal(state.mode, 'plan');
     assert.equal(state.running, 'python');

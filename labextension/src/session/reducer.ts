@@ -30,7 +30,8 @@ export function fromHello(hello: HelloResult): SessionState {
     model: hello.model,
     // Older kernels send the questions beside the snapshot, newer ones in it.
     pending: hello.pending.length > 0 ? hello.pending : state.pending,
-    skills: hello.skills
+    skills: hello.skills,
+    offered: hello.offered ?? null
   };
 }
 
@@ -51,7 +52,8 @@ export function fromSnapshot(
     model: snapshot.model,
     saved: snapshot.saved,
     queued: same && snapshot.running !== null ? before.queued : [],
-    gaps: []
+    gaps: [],
+    offered: same ? before.offered : null
   };
 }
 

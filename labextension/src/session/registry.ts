@@ -4,6 +4,7 @@ import type { Kernel } from '@jupyterlab/services';
 import { PathExt } from '@jupyterlab/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { NotebookBridge } from '../notebook/bridge';
+import { nameSession, namedSession } from '../notebook/metadata';
 import type { HelloParams } from '../protocol/generated';
 import { PROTOCOL } from '../protocol/generated';
 import type { IKernelSession, ISessionRegistry } from '../tokens';
@@ -74,6 +75,11 @@ export class SessionRegistry implements ISessionRegistry {
     };
     sessionContext.kernelChanged.connect(follow);
     panel.context.pathChanged.connect(() => this.of(panel)?.greet());
+    panel.context.saveState.connect((_, state) => {
+      if (state === 'started') {
+        this.of(panel)?.nameIn(panel);
+      }
+    });
     panel.disposed.connect(() => {
       if (last !== null) {
         this.leave(last, panel);
@@ -167,6 +173,14 @@ export class KernelSession implements IKernelSession {
     }
   }
 
+  /** Before a save: the notebook names the conversation that is held in it. */
+  nameIn(panel: NotebookPanel): void {
+    const { sessionId, runs } = this.store.state;
+    if (sessionId !== '' && runs.length > 0) {
+      nameSession(panel, sessionId);
+    }
+  }
+
   greet(): void {
     this.client?.greet();
   }
@@ -235,6 +249,7 @@ export class KernelSession implements IKernelSession {
       version: this.options.version,
       protocol: PROTOCOL,
       notebook_path: path === null ? null : PathExt.normalize(path),
+      session_id: this.panel && namedSession(this.panel),
       capabilities: ['notebook', 'approvals', 'run']
     };
   }

@@ -11,6 +11,7 @@ import type {
   ResultContent,
   RunEnd,
   RunStarted,
+  SessionSummary,
   SkillInfo,
   TodoItem
 } from '../protocol/generated';
@@ -38,6 +39,8 @@ export interface SessionState {
   readonly queued: readonly string[];
   /** Runs of which events are missing: the store asks for their snapshot. */
   readonly gaps: readonly string[];
+  /** The notebook's own conversation, from before the kernel's start; null: there is none. */
+  readonly offered: SessionSummary | null;
 }
 
 export interface RunState {
@@ -218,7 +221,8 @@ export const EMPTY_SESSION: SessionState = {
   skills: [],
   saved: true,
   queued: [],
-  gaps: []
+  gaps: [],
+  offered: null
 };
 
 /** A run of which nothing has been heard but its id. */

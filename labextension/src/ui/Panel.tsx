@@ -5,7 +5,7 @@ import type { RunState, SessionState } from '../session/state';
 import type { SessionActions } from './actions';
 import { Composer } from './Composer';
 import { PanelHeader } from './PanelHeader';
-import { Empty, SetKey, TurnOn, Warning } from './PanelStates';
+import { Empty, Offer, SetKey, TurnOn, Warning } from './PanelStates';
 import { SkillList } from './SkillList';
 import { Strip } from './Strip';
 import { Prompt, Turn } from './Turn';
@@ -70,6 +70,9 @@ export function Panel(props: PanelProps): JSX.Element {
             <TurnOn actions={actions} />
           ) : null}
           {ready && state.model?.offline ? <SetKey actions={actions} model={state.model} /> : null}
+          {ready && state.runs.length === 0 && state.offered ? (
+            <Offer actions={actions} offered={state.offered} />
+          ) : null}
           {ready && state.runs.length === 0 ? <Empty actions={actions} suggestions={suggestions} /> : null}
           {state.runs.map(run => (
             <PanelTurn key={run.runId} run={run} state={state} actions={actions} />

@@ -1,7 +1,7 @@
 /** What the panel says when there is no conversation to show, or something is amiss. */
 import { useId, useState } from 'react';
 import type { JSX } from 'react';
-import type { ModelStatus } from '../protocol/generated';
+import type { ModelStatus, SessionSummary } from '../protocol/generated';
 import type { SessionActions } from './actions';
 import { useRequest } from './parts';
 
@@ -118,6 +118,37 @@ export function Empty({ actions, suggestions }: EmptyProps): JSX.Element {
           </li>
         ))}
       </ul>
+      {problem ? (
+        <p className="ak-problem" role="alert">
+          {problem}
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+/** The conversation that was held in this notebook before its kernel started. */
+export function Offer({ actions, offered }: WithActions & { offered: SessionSummary }): JSX.Element {
+  const { busy, problem, run } = useRequest();
+  return (
+    <div className="ak-state ak-offer">
+      <p>
+        This notebook has an earlier conversation
+        {offered.title ? (
+          <>
+            : <q>{offered.title}</q>
+          </>
+        ) : null}
+        .
+      </p>
+      <button
+        type="button"
+        className="ak-button"
+        disabled={busy}
+        onClick={() => void run(() => actions.command('resume', offered.session_id))}
+      >
+        Go on with it
+      </button>
       {problem ? (
         <p className="ak-problem" role="alert">
           {problem}
