@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent_kernel.errors import StoreError
 from agent_kernel.events import RunStarted
 from agent_kernel.ledger import Ledger
-from agent_kernel.prompt.build import Surroundings
+from agent_kernel.prompt.build import Surroundings, look_around
 from agent_kernel.store.run_log import RunLog
 from agent_kernel.wire import RunSnapshot
 from agent_kernel.wire_sessions import SessionSummary
@@ -26,7 +26,7 @@ SHORTEST = 4
 
 
 class Book:
-    """Any thread; ``lock`` is the session's own. ``around`` is read once per conversation."""
+    """Any thread; ``lock`` is the session's own."""
 
     def __init__(
         self, parts: Callable[[], Parts], lock: threading.RLock, session_id: str | None
@@ -38,7 +38,8 @@ class Book:
         self._ledger: Ledger | None = None
         self._restored: tuple[RunSnapshot, ...] | None = None
         self._logs: list[RunLog] = []
-        self.around: Surroundings | None = None
+        self._around: Surroundings | None = None
+        self._told_skills: frozenset[str] = frozenset()
 
     @property
     def ledger(self) -> Ledger:
@@ -84,6 +85,28 @@ class Book:
             restored = self._restore()
         events = restored[-1].events if restored else ()
         return next((event for event in events if isinstance(event, RunStarted)), None)
+
+    # -- what a conversation is told of
+
+    async def look_around(self) -> Surroundings:
+        """What is on the disk, read once per conversation (SPEC P3)."""
+        around, parts = self._around, self._parts()
+        if around is None:
+            folder = parts.settings.user_skills.parent
+            now, may_read = parts.clock.now(), parts.gate.may_read
+            around = await look_around(parts.cwd, folder, now, may_read=may_read)
+            self._around = around
+            if around.notice:
+                self.ledger.warn("notes_cut", around.notice)
+        return around
+
+    def warn_of_skills(self) -> None:
+        """A skill that cannot be loaded is told once, and hides no other (SPEC K2)."""
+        problems: tuple[str, ...] = getattr(self._parts().commands, "problems", ())
+        for problem in problems:
+            if problem not in self._told_skills:
+                self.ledger.warn("skills", problem)
+        self._told_skills |= set(problems)
 
     # -- another conversation
 
@@ -140,7 +163,7 @@ class Book:
             self._ledger = None
             self._restored = None
             self._logs = []
-            self.around = None
+            self._around = None
 
     def close(self) -> None:
         """Give up the claim on the transcript."""

@@ -275,12 +275,16 @@ class PromptTaken(BaseEvent):
 
 
 class RunFinished(BaseEvent):
-    """Last event of a run. ``text`` is the final answer; ``detail`` what went wrong."""
+    """Last event of a run. ``text`` is the final answer; ``detail`` what went wrong.
+
+    ``value``: the answer as JSON, where a type was asked for.
+    """
 
     type: Literal["run_finished"] = "run_finished"
     end: RunEnd
     turns: int = 0
     text: str = ""
+    value: JsonValue = None
     detail: str = ""
     usage: Usage = Usage()
     cost_usd: float | None = None

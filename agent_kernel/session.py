@@ -17,7 +17,6 @@ from agent_kernel.loop.budget import Budget
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.query import query
 from agent_kernel.messages import TextBlock
-from agent_kernel.prompt.build import Surroundings, look_around
 from agent_kernel.protocols import (
     Approver,
     Clock,
@@ -32,6 +31,7 @@ from agent_kernel.protocols import (
 )
 from agent_kernel.run_setup import choose_model, config_of, context_of, find_command, ports_of
 from agent_kernel.store.run_log import RunLog
+from agent_kernel.structured import Shape
 from agent_kernel.tool_types import ContextModifier, Tool
 from agent_kernel.vocabulary import PermissionMode, strictest
 from agent_kernel.wire import ModelStatus, RunSnapshot, Snapshot
@@ -92,7 +92,6 @@ class AgentSession:
         self._mode = mode
         self._model = model
         self._sinks: tuple[EventSink, ...] = tuple(sinks)
-        self._told_skills: frozenset[str] = frozenset()
         self._active: ActiveRun | None = None
         self._status: ModelStatus | None = None
 
@@ -191,11 +190,13 @@ class AgentSession:
         max_turns: int | None = None,
         command: tuple[str, str] | None = None,
         budget: Budget | None = None,
+        schema: object = None,
     ) -> AsyncGenerator[Event, None]:
         """One run: stamped events from ``run_started`` to ``run_finished``.
 
         ``command`` (name, arguments) runs a skill as the prompt. ``max_turns`` counts model calls;
-        ``budget`` says what the run may spend (None: what the settings say).
+        ``budget`` says what the run may spend (None: what the settings say). ``schema`` is a type
+        that the answer has to fit, such as a pydantic model: ``run_finished`` holds the ``value``.
         Leaving the iteration early stops the run. Raises ``RuntimeError`` while another run is
         on, ``ValueError`` for an empty prompt, and ``SkillError`` for a skill that cannot be run.
         """
@@ -205,6 +206,7 @@ class AgentSession:
             raise ValueError("The prompt is empty.")
         if mode is not None:
             self.parts.check_mode(mode)
+        shape = Shape(schema) if schema is not None else None
         book = self._ledger
         conversation = book.conversation()
         run_id = self.parts.ids.new("run")
@@ -253,7 +255,9 @@ class AgentSession:
                 self.gate.apply(ContextModifier(allow=skill[0].allowed_tools))
                 text = f"<command-name>/{command[0]}</command-name>\n{skill[1]}"
             conversation.add_user((TextBlock(text=clean_text(text)),))
-            around = await self._look_around()
+            if shape is not None:
+                shape.ask(conversation)
+            around = await self._book.look_around()
             config = await config_of(
                 self.parts,
                 context,
@@ -264,9 +268,12 @@ class AgentSession:
                 budget=budget,
             )
             ports = ports_of(self.parts, self.session_id)
+            if shape is not None:
+                ports = shape.watched(ports)
             async for event in query(config, ports, conversation, control):
                 if isinstance(event, RunFinished):
-                    self._warn_of_skills()
+                    self._book.warn_of_skills()
+                    event = shape.finished(event) if shape else event  # noqa: PLW2901
                 for notice in book.take_notices():
                     yield notice
                 yield event
@@ -367,25 +374,3 @@ class AgentSession:
         if self._parts is not None:
             await self._parts.close()
         self._book.close()
-
-    # -- inside
-
-    async def _look_around(self) -> Surroundings:
-        """What is on the disk, read once per conversation (SPEC P3)."""
-        around = self._book.around
-        if around is None:
-            folder = self.settings.user_skills.parent
-            now, may_read = self.parts.clock.now(), self.gate.may_read
-            around = await look_around(self.parts.cwd, folder, now, may_read=may_read)
-            self._book.around = around
-            if around.notice:
-                self._ledger.warn("notes_cut", around.notice)
-        return around
-
-    def _warn_of_skills(self) -> None:
-        """A skill that cannot be loaded is told once, and hides no other (SPEC K2)."""
-        problems: tuple[str, ...] = getattr(self.commands, "problems", ())
-        for problem in problems:
-            if problem not in self._told_skills:
-                self._ledger.warn("skills", problem)
-        self._told_skills |= set(problems)

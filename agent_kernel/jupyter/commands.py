@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent_kernel import __version__
 from agent_kernel.jupyter import session_commands
-from agent_kernel.jupyter.flags import MODES, mode_named
+from agent_kernel.jupyter.flags import FORM, MODES, mode_named
 from agent_kernel.view.skills import skills_text
 from agent_kernel.vocabulary import SkillInfo
 from agent_kernel.wire import ModelStatus
@@ -198,8 +198,7 @@ def help_text() -> str:
             "",
             *lines,
             "",
-            "Flags of %%agent: --mode MODE, --model MODEL, --max-turns N, --new, --resume[=ID], "
-            "--out NAME, --schema MODEL",
+            f"Flags of {FORM}",
         ]
     )
 

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -37,7 +37,6 @@ from agent_kernel.notebook.live import RUN_LIMIT, LiveNotebook, notebook_file
 from agent_kernel.permissions.desk import Desk
 from agent_kernel.protocols import EventSink
 from agent_kernel.session import AgentSession
-from agent_kernel.vocabulary import PermissionMode
 from agent_kernel.wire import KernelExecuteParams, RunSnapshot
 
 T = TypeVar("T")
@@ -89,7 +88,7 @@ class KernelHost:
             self.jobs,
             main_session=lambda: self.session,
             side_session=self._side_session,
-            resume=lambda wanted: self.sessions.resume(wanted),
+            resume=lambda wanted: self.sessions.resume(wanted),  # noqa: PLW0108 - made below
             prepare=self._prepare,
         )
         self.sessions = NotebookSessions(
@@ -112,24 +111,13 @@ class KernelHost:
 
     # -- the main thread
 
-    def run_cell(
-        self,
-        prompt: str,
-        *,
-        cell_id: str | None,
-        view: EventSink,
-        mode: PermissionMode | None = None,
-        model: str | None = None,
-        max_turns: int | None = None,
-        new: bool = False,
-        resume: str | None = None,
-        command: tuple[str, str] | None = None,
-    ) -> RunFinished:
+    def run_cell(self, order: Order, *, view: EventSink) -> RunFinished:
         """Run a turn in the cell that is running, and block it until the turn has ended.
 
         An interrupt stops the turn within a second. Raises what ``AgentSession.run`` raises for an
         order that cannot begin.
         """
+        cell_id = order.cell_id
         # Started by a run, that run waits for this cell: it must not be waited for in turn.
         beside = self.jobs.runs_here or self.asked.on_main(cell_id)
         if not beside:
@@ -137,17 +125,7 @@ class KernelHost:
                 "The person has started an agent cell; the cell you asked for runs after it."
             )
         page = self.pages.open[-1] if self.pages.open else None
-        order = Order(
-            prompt,
-            cell_id=cell_id,
-            notebook_path=page.path if page else None,
-            mode=mode,
-            model=model,
-            max_turns=max_turns,
-            new=new,
-            resume=resume,
-            command=command,
-        )
+        order = replace(order, notebook_path=page.path if page else None)
         ticket = Ticket(order, view)
         were_there = self.pages.open
         with owning_output(self.shell), ends_highest(self.shell):

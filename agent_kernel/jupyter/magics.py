@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import difflib
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ from agent_kernel.events import RunFinished
 from agent_kernel.jupyter import commands
 from agent_kernel.jupyter.flags import CellFlags, parse_flags
 from agent_kernel.jupyter.parent import running_cell_id
+from agent_kernel.jupyter.runs import Order
 from agent_kernel.jupyter.views import show_skills, turn_view
+from agent_kernel.structured import Shape
 from agent_kernel.view.turn_view import say
 from agent_kernel.view.words import ENDS
 
@@ -98,20 +101,22 @@ class AgentMagics:
         host = self.host
         if flags.mode is not None:
             _usage(host.session.parts.check_mode, flags.mode)
+        schema = self._type_named(flags.schema_name) if flags.schema_name else None
         self._tell_offline()
+        order = Order(
+            prompt,
+            cell_id=running_cell_id(self._shell),
+            mode=flags.mode,
+            model=flags.model,
+            max_turns=flags.max_turns,
+            new=flags.new,
+            resume=flags.resume,
+            command=command,
+            schema=schema,
+        )
         view = turn_view(host, self._shell)
         try:
-            finished = host.run_cell(
-                prompt,
-                cell_id=running_cell_id(self._shell),
-                view=view,
-                mode=flags.mode,
-                model=flags.model,
-                max_turns=flags.max_turns,
-                new=flags.new,
-                resume=flags.resume,
-                command=command,
-            )
+            finished = host.run_cell(order, view=view)
         except AgentKernelError as error:
             if isinstance(error, RunFailed):
                 raise
@@ -120,7 +125,22 @@ class AgentMagics:
             view.close()
         raise_for(finished)
         if flags.out is not None:
-            self._shell.user_ns[flags.out] = finished.text
+            made = finished.text if schema is None else Shape(schema).object(finished.value)
+            self._shell.user_ns[flags.out] = made
+
+    def _type_named(self, name: str) -> object:
+        """The type that a variable holds, such as a pydantic model."""
+        first, *parts = name.split(".")
+        try:
+            found = self._shell.user_ns.get(first) or getattr(builtins, first)
+            for part in parts:
+                found = getattr(found, part)
+            Shape(found)
+        except AttributeError:
+            raise UsageError(f"--schema: nothing is named {name!r} here.") from None
+        except ValueError as error:
+            raise UsageError(f"--schema: {error}") from None
+        return found
 
     def _tell_offline(self) -> None:
         """Once per conversation, before its first answer."""

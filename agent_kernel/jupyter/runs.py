@@ -45,6 +45,7 @@ class Order:
     new: bool = False
     resume: str | None = None
     command: tuple[str, str] | None = None
+    schema: object = None
 
 
 @dataclass(eq=False)
@@ -217,6 +218,7 @@ class Runs:
                 model=order.model,
                 max_turns=order.max_turns,
                 command=order.command,
+                schema=order.schema,
             )
             async with contextlib.aclosing(stream) as events:
                 async for event in events:

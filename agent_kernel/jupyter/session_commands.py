@@ -64,8 +64,7 @@ async def export(host: CommandHost, args: str) -> str:
     runs = session.snapshot().runs
     if not runs:
         return "There is nothing to export yet."
-    path = Path(args.strip("\"'") or f"{session.session_id}.md").expanduser()
-    path = path if path.is_absolute() else session.settings.cwd / path
+    path = _file(args, session.settings.cwd, f"{session.session_id}.md")
     scrub = session.parts.scrub
     parts = [render(run, scrub=scrub, limit=10_000_000) for run in runs]
     text = f"# Conversation {session.session_id}\n\n" + "\n---\n\n".join(parts)
@@ -77,6 +76,10 @@ async def export(host: CommandHost, args: str) -> str:
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}.") from error
     return f"{words.count(len(runs), 'turn')} written to {path}"
+
+
+def _file(name: str, folder: Path, default: str) -> Path:
+    return folder / Path(name.strip("\"'") or default).expanduser()
 
 
 def _said(do: Callable[[], str]) -> str:

@@ -18,6 +18,9 @@ from agent_kernel.jupyter.flags import CellFlags, parse_flags
         ("--out answer --model opus", CellFlags(out="answer", model="opus")),
         ("explain {df} -- it", CellFlags(text="explain {df} -- it")),
         ("--new explain it", CellFlags(new=True, text="explain it")),
+        ("--resume go on", CellFlags(resume="", text="go on")),
+        ("--resume=s_12 go on", CellFlags(resume="s_12", text="go on")),
+        ("--schema my.Model --out x", CellFlags(schema_name="my.Model", out="x")),
         ("-- --mode is a flag", CellFlags(text="--mode is a flag")),
     ],
 )
@@ -37,6 +40,9 @@ def test_flags_are_read_from_the_front(line: str, flags: CellFlags) -> None:
         ("--out class", "a variable"),
         ("--out a.b", "a variable"),
         ("--new=yes", "no value"),
+        ("--resume= go", "session id"),
+        ("--new --resume", "exclude"),
+        ("--schema list[int]", "name of a type"),
         ("explain it --mode plan", "before the prompt"),
     ],
 )

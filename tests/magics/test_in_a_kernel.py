@@ -230,3 +230,27 @@ async def test_without_a_page_or_a_widget_the_turn_is_text_and_input_asks(
     assert "Bound." in done.stdout
     assert "\nTrue\n" in done.stdout
     assert "%skill shout" in done.stdout
+
+
+async def test_an_answer_can_be_made_to_fit_a_type_of_the_notebook(
+    notebook: Notebook, server: ScriptedServer
+) -> None:
+    server.script(
+        [
+            {"contains": "how warm", "steps": ["Warm.", '{"degrees": 21}']},
+            {"contains": "how cold", "steps": ["a", "b", "c"]},
+        ]
+    )
+    await notebook.code(
+        "from pydantic import BaseModel\nclass Weather(BaseModel):\n    degrees: int"
+    )
+    await notebook.run(notebook.add("%%agent --schema Weather --out today\nhow warm is it"))
+    assert await notebook.value("(type(today) is Weather, today.degrees)") == "(True, 21)"
+    reply = await notebook.run(notebook.add("%%agent --schema Weather --out cold\nhow cold is it"))
+    assert (reply["status"], reply["ename"]) == ("error", "RunFailed")
+    assert "does not fit Weather" in reply["evalue"]
+    assert await notebook.value("'cold' in globals()") == "False"
+    for name, hint in (("Nothing", "nothing is named"), ("notebook_value", "is no type")):
+        await notebook.code("notebook_value = 3")
+        reply = await notebook.run(notebook.add(f"%%agent --schema {name}\nhow warm is it"))
+        assert hint in reply["evalue"]

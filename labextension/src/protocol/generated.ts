@@ -585,7 +585,11 @@ export type RunEnd =
   | 'hook_stopped'
   | 'refused';
 
-/** Last event of a run. `text` is the final answer; `detail` what went wrong. */
+/**
+ * Last event of a run. `text` is the final answer; `detail` what went wrong.
+ *
+ * `value`: the answer as JSON, where a type was asked for.
+ */
 export type RunFinished = {
   run_id: string;
   seq: number;
@@ -595,6 +599,7 @@ export type RunFinished = {
   end: RunEnd;
   turns: number;
   text: string;
+  value: JsonValue;
   detail: string;
   usage: Usage;
   cost_usd: number | null;
