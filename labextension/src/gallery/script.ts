@@ -145,6 +145,7 @@ export class Script {
       end,
       turns: 3,
       text: '',
+      value: null,
       detail: '',
       usage: {
         input_tokens: 1200,
