@@ -153,11 +153,15 @@ class TombstoneMessage(BaseMessage):
 
 
 class CompactBoundary(BaseMessage):
-    """Everything before this line is represented by the summary that follows it."""
+    """Everything before this line is represented by the summary that follows it.
+
+    ``kept``: uuids of earlier messages that are still sent as they are, after the summary.
+    """
 
     type: Literal["compact_boundary"] = "compact_boundary"
     trigger: Literal["manual", "auto", "reactive"] = "auto"
     tokens_before: int = 0
+    kept: tuple[str, ...] = ()
 
 
 Message = Annotated[

@@ -6,7 +6,7 @@ suite that both pass. Unless said otherwise, methods are called on the agent thr
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -255,7 +255,12 @@ class ToolCaller(Protocol):
 
 
 class SpawnSpec(Frozen):
-    """A sub-agent to run; ``tools`` None: the parent's."""
+    """A sub-agent to run.
+
+    ``tools`` None: the parent's. ``inherit_context``: the request begins with the same bytes as the
+    parent's (SPEC G7), and what it was told comes first, unless ``history`` is what comes first.
+    ``max_tokens`` limits one reply, ``max_turns`` the calls of the model.
+    """
 
     prompt: str
     agent_type: str = "general-purpose"
@@ -264,11 +269,22 @@ class SpawnSpec(Frozen):
     tools: tuple[str, ...] | None = None
     system: str | None = None
     inherit_context: bool = False
+    history: tuple[Message, ...] | None = None
+    max_tokens: int | None = None
     max_turns: int | None = None
+    tool_use_id: str | None = None
 
 
 class Spawner(Protocol):
-    def run(self, spec: SpawnSpec) -> AsyncIterator[Event]: ...
+    """Runs sub-agents: what skills in fork mode, the Agent tool and summaries use (SPEC G2)."""
+
+    def run(self, spec: SpawnSpec) -> AsyncGenerator[Event, None]:
+        """From ``agent_started`` to ``agent_finished``, which is always last.
+
+        All of them are for the run of the parent; its caller tells them. Leaving the iteration
+        stops the sub-agent.
+        """
+        ...
 
 
 class AttachmentSource(Protocol):
@@ -287,6 +303,10 @@ class ReadState(Protocol):
     def remember(self, key: str, digest: str) -> None: ...
     def digest(self, key: str) -> str | None: ...
     def forget(self, key: str) -> None: ...
+
+    def recent(self) -> Sequence[str]:
+        """The keys, the one read last first."""
+        ...
 
 
 class Memory(Protocol):

@@ -58,6 +58,7 @@ class ReadMemory:
         self._digests: dict[str, str] = {}
 
     def remember(self, key: str, digest: str) -> None:
+        self._digests.pop(key, None)
         self._digests[key] = digest
 
     def digest(self, key: str) -> str | None:
@@ -65,6 +66,9 @@ class ReadMemory:
 
     def forget(self, key: str) -> None:
         self._digests.pop(key, None)
+
+    def recent(self) -> tuple[str, ...]:
+        return tuple(reversed(self._digests))
 
     def clear(self) -> None:
         """A new conversation has read nothing."""

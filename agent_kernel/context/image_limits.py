@@ -21,9 +21,13 @@ MAX_IMAGE_CHARS = 20_000_000
 """Base64 of all images of one request; the API takes 32 MB in all."""
 
 
-def limit_images(messages: tuple[ApiMessage, ...]) -> tuple[ApiMessage, ...]:
+def image_sizes(messages: Iterable[ApiMessage]) -> list[int]:
+    """Base64 characters of each image, in order."""
+    return [size for m in messages if isinstance(m, ApiUserMessage) for size in _sizes(m.content)]
+
+
+def limited(messages: tuple[ApiMessage, ...], sizes: Sequence[int]) -> tuple[ApiMessage, ...]:
     """The oldest images beyond the limits become a line of text."""
-    sizes = [size for m in messages if isinstance(m, ApiUserMessage) for size in _sizes(m.content)]
     drop = 0
     if len(sizes) > MAX_IMAGES:
         # In steps, so that not every further image changes the head of the request.
@@ -42,7 +46,6 @@ def limit_images(messages: tuple[ApiMessage, ...]) -> tuple[ApiMessage, ...]:
 
 
 def _sizes(content: Iterable[UserContent]) -> Iterator[int]:
-    """Base64 characters of each image, in order."""
     for block in content:
         if isinstance(block, ImageBlock):
             yield len(block.data)

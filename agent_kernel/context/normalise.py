@@ -1,4 +1,4 @@
-"""Any stored conversation as a valid request (SPEC M3): one pure, idempotent function."""
+"""Any stored conversation as a valid request (SPEC M3): pure and idempotent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from agent_kernel.context.image_limits import limit_images
+from agent_kernel.context.boundary import snipped
+from agent_kernel.context.image_limits import image_sizes, limited
 from agent_kernel.context.images import checked_image, image_digest
 from agent_kernel.context.pairing import pair_tool_results
 from agent_kernel.context.text import REMINDER_OPEN, clean_object, clean_text, reminder
@@ -14,7 +15,6 @@ from agent_kernel.messages import (
     AssistantContent,
     AssistantMessage,
     AttachmentMessage,
-    CompactBoundary,
     ImageBlock,
     Message,
     RedactedThinkingBlock,
@@ -22,7 +22,6 @@ from agent_kernel.messages import (
     SystemMessage,
     TextBlock,
     ThinkingBlock,
-    TombstoneMessage,
     ToolResultBlock,
     ToolUseBlock,
     UserContent,
@@ -65,12 +64,61 @@ class _User:
 _Item = _Assistant | _User
 
 
-def after_boundary(messages: Sequence[Message]) -> list[Message]:
-    """The messages after the last compact boundary (SPEC L2.1)."""
-    for index in range(len(messages) - 1, -1, -1):
-        if isinstance(messages[index], CompactBoundary):
-            return list(messages[index + 1 :])
-    return list(messages)
+class Normaliser:
+    """The same, message by message: only the newest ones are looked at again (SPEC C7).
+
+    Fed with messages that count (:func:`agent_kernel.context.boundary.snipped`).
+    """
+
+    def __init__(
+        self,
+        *,
+        canonical: Callable[[str], str] = lambda name: name,
+        repairs: Repairs | None = None,
+        images: bool = True,
+    ) -> None:
+        self._canonical = canonical
+        self._repairs = repairs or Repairs()
+        self._no_images = self._repairs.drop_images or not images
+        self._settled: list[ApiMessage] = []
+        self._sizes: list[int] = []
+        self._used: set[str] = set()
+        # From the last assistant message that may still change: its results come after it.
+        self._open: list[_Item] = []
+
+    def add(self, message: Message) -> None:
+        item = _convert(message, self._canonical, self._repairs, self._no_images)
+        last = self._open[-1] if self._open else None
+        if item is None:
+            return
+        if isinstance(item, _User) and isinstance(last, _Assistant):
+            self._close(last)
+            last = self._open[-1] if self._open else None
+        if last is None or not _joined(last, item):
+            self._open.append(item)
+
+    def _close(self, reply: _Assistant) -> None:
+        """A reply is whole, so what is before it stays as it is; it is gone if nothing is left."""
+        self._open.pop()
+        if not _trim(reply.content):
+            return
+        if self._open:
+            self._settle(_paired(self._open, self._used, first=not self._settled))
+        self._open = [reply]
+
+    def _settle(self, messages: list[ApiMessage]) -> None:
+        self._settled += messages
+        self._sizes += image_sizes(messages)
+
+    def result(self) -> tuple[ApiMessage, ...]:
+        """A request's messages; those of the last one are its head."""
+        items = [_copy(item) for item in self._open]
+        if items and isinstance(last := items[-1], _Assistant) and not _trim(last.content):
+            items.pop()
+        if not items and not self._settled:
+            items = [_User([])]
+        newest = _paired(items, set(self._used), first=not self._settled)
+        return limited((*self._settled, *newest), sizes=(*self._sizes, *image_sizes(newest)))
 
 
 def normalise(
@@ -84,23 +132,10 @@ def normalise(
 
     ``images`` false: the model takes none, so each becomes a line of text.
     """
-    repairs = repairs or Repairs()
-    messages = list(messages)
-    withdrawn = {m.target_uuid for m in messages if isinstance(m, TombstoneMessage)}
-    no_images = repairs.drop_images or not images
-    items: list[_Item] = []
-    for message in messages:
-        if message.uuid not in withdrawn or not message.uuid:
-            item = _convert(message, canonical, repairs, no_images)
-            if item is not None:
-                items.append(item)
-    items = _merge(items)
-    items = [item for item in items if not isinstance(item, _Assistant) or _has_substance(item)]
-    items = _merge(items)  # a dropped assistant message leaves two user messages side by side
-    if not items or isinstance(items[0], _Assistant):
-        items.insert(0, _User([]))
-    api = _paired(items)
-    return limit_images(api)
+    normaliser = Normaliser(canonical=canonical, repairs=repairs, images=images)
+    for message in snipped(messages):
+        normaliser.add(message)
+    return normaliser.result()
 
 
 def _convert(
@@ -211,53 +246,62 @@ def _api_name(name: str) -> str:
     return _ODD.sub("_", name)[:64] or "unknown"
 
 
-def _merge(items: list[_Item]) -> list[_Item]:
-    merged: list[_Item] = []
-    for item in items:
-        last = merged[-1] if merged else None
-        if isinstance(item, _User) and isinstance(last, _User):
-            last.content.extend(item.content)
-        elif isinstance(item, _Assistant) and isinstance(last, _Assistant):
-            if last.message_id == item.message_id:  # chunks of one message may repeat a call
-                seen = {b.id for b in last.content if isinstance(b, ToolUseBlock)}
-                item.content = [
-                    b for b in item.content if not (isinstance(b, ToolUseBlock) and b.id in seen)
-                ]
-            last.content.extend(item.content)
-            last.message_id = item.message_id
-        else:
-            merged.append(item)
-    return merged
+def _joined(last: _Item, item: _Item) -> bool:
+    """Whether a message became part of the one before it."""
+    if isinstance(item, _User) and isinstance(last, _User):
+        last.content.extend(item.content)
+        return True
+    if isinstance(item, _Assistant) and isinstance(last, _Assistant):
+        if last.message_id == item.message_id:  # chunks of one message may repeat a call
+            seen = {b.id for b in last.content if isinstance(b, ToolUseBlock)}
+            item.content = [
+                b for b in item.content if not (isinstance(b, ToolUseBlock) and b.id in seen)
+            ]
+        last.content.extend(item.content)
+        last.message_id = item.message_id
+        return True
+    return False
 
 
-def _has_substance(item: _Assistant) -> bool:
+def _copy(item: _Item) -> _Item:
+    if isinstance(item, _User):
+        return _User(list(item.content))
+    return _Assistant(item.message_id, list(item.content))
+
+
+def _trim(content: list[AssistantContent]) -> bool:
     """Drops what may not end a message, then says whether something is left to send."""
-    while item.content and isinstance(item.content[-1], ThinkingBlock | RedactedThinkingBlock):
-        item.content.pop()
-    if item.content and isinstance(last := item.content[-1], TextBlock):
+    while content and isinstance(content[-1], ThinkingBlock | RedactedThinkingBlock):
+        content.pop()
+    if content and isinstance(last := content[-1], TextBlock):
         text = last.text.rstrip()
         if text != last.text:
-            item.content[-1] = TextBlock(text=text)
-    return bool(item.content)
+            content[-1] = TextBlock(text=text)
+    return bool(content)
 
 
-def _paired(items: list[_Item]) -> tuple[ApiMessage, ...]:
-    """Every call gets its result, at the head of the very next user message (CASES 59, 61)."""
+def _paired(items: Iterable[_Item], used: set[str], *, first: bool) -> list[ApiMessage]:
+    """Every call gets its result, at the head of the very next user message (CASES 59, 61).
+
+    ``used``: ids of calls so far. ``first``: no message comes before these.
+    """
     api: list[ApiMessage] = []
-    used: set[str] = set()
     calls: list[ToolUseBlock] = []
     renamed: dict[str, list[str]] = {}
     for item in items:
         if isinstance(item, _Assistant):
+            if first and not api:
+                api.append(ApiUserMessage(content=_empty(first=True)))
             calls, renamed, content = _unique_calls(item.content, used)
             api.append(ApiAssistantMessage(content=tuple(content)))
         else:
             content_ = pair_tool_results(item.content, calls, renamed)
-            api.append(ApiUserMessage(content=tuple(_fold(content_)) or _empty(not api)))
+            user = tuple(_fold(content_)) or _empty(first=first and not api)
+            api.append(ApiUserMessage(content=user))
             calls, renamed = [], {}
     if calls:
         api.append(ApiUserMessage(content=tuple(pair_tool_results([], calls, renamed))))
-    return tuple(api)
+    return api
 
 
 def _unique_calls(
@@ -299,5 +343,5 @@ def _is_reminder(block: UserContent) -> bool:
     return isinstance(block, TextBlock) and block.text.startswith(REMINDER_OPEN)
 
 
-def _empty(first: bool) -> tuple[UserContent, ...]:
+def _empty(*, first: bool) -> tuple[UserContent, ...]:
     return (TextBlock(text=CONTINUES if first else EMPTY_MESSAGE),)

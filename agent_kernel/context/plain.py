@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from agent_kernel.context.normalise import Repairs, after_boundary, normalise
+from agent_kernel.context.boundary import after_boundary
+from agent_kernel.context.normalise import Repairs, normalise
 from agent_kernel.context.text import reminder
 from agent_kernel.context.tokens import count_tokens
 from agent_kernel.context_types import CompactTrigger, ContextRun

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from agent_kernel.context.image_limits import image_at
 from agent_kernel.context.images import image_digest
 from agent_kernel.context.thinking import thinking_at
+from agent_kernel.context.tokens import estimate_fixed
 from agent_kernel.context_types import ContextKeeper, ContextRun
 from agent_kernel.events import Event, Notice, Tombstone, UsageReported
 from agent_kernel.loop.choice import Choice, choose
@@ -61,6 +62,7 @@ class Asking:
                 context=replace(self.config.context, emit=self.tell),
                 tell=self.tell,
                 preamble=self.config.preamble,
+                fixed=estimate_fixed(self.config.system, self.config.specs),
                 canonical=self.config.canonical,
             )
         )

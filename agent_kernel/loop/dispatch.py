@@ -51,6 +51,11 @@ class Overlay:
         else:
             self._kept[key] = None
 
+    def recent(self) -> tuple[str, ...]:
+        kept = self._kept or {}
+        below = (key for key in self._below.recent() if key not in kept)
+        return (*(key for key in reversed(kept) if kept[key] is not None), *below)
+
     def commit(self) -> None:
         """Pass on what was noted, and from now on everything at once."""
         kept, self._kept = self._kept or {}, None

@@ -94,8 +94,12 @@ def check_read_state(state: ReadState) -> None:
     state.remember("file:/a", "1")
     state.remember("file:/a", "2")
     assert state.digest("file:/a") == "2"
+    state.remember("file:/c", "3")
+    state.remember("file:/a", "2")
+    assert list(state.recent()) == ["file:/a", "file:/c"]
     state.forget("file:/a")
     state.forget("file:/b")
+    assert list(state.recent()) == ["file:/c"]
     assert state.digest("file:/a") is None
 
 

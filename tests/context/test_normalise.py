@@ -8,12 +8,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_kernel.context.boundary import after_boundary, snipped
 from agent_kernel.context.normalise import (
     CONTINUES,
     EMPTY_MESSAGE,
     EMPTY_RESULT,
+    Normaliser,
     Repairs,
-    after_boundary,
     normalise,
 )
 from agent_kernel.context.pairing import NO_RESULT
@@ -258,6 +259,16 @@ def test_only_what_follows_the_last_boundary_is_taken() -> None:
     assert after_boundary(messages) == [messages[2]]
 
 
+def test_what_a_boundary_keeps_comes_after_its_summary() -> None:
+    old = [user("one", uuid="1"), user("two", uuid="2"), user("three", uuid="3")]
+    boundary = CompactBoundary(uuid="b", kept=("2", "3"))
+    rest = [user("summary", uuid="s"), user("next", uuid="n")]
+    assert [m.uuid for m in after_boundary([*old, boundary, *rest])] == ["s", "2", "3", "n"]
+    again = CompactBoundary(uuid="c", kept=("3", "n"))
+    both = [*old, boundary, *rest, again, user("shorter", uuid="t")]
+    assert [m.uuid for m in after_boundary(both)] == ["t", "3", "n"]
+
+
 TEXTS = st.sampled_from(["", " ", "\n", "hi", "hi ", "\ud83c", reminder("note"), "go\u2028on"])
 IDS = st.sampled_from(["a", "b", "call/0", ""])
 IMAGES = st.builds(
@@ -340,6 +351,26 @@ def test_normalising_twice_is_the_same_as_once(messages: list[Message]) -> None:
         for i, m in enumerate(once)
     )
     assert again == once
+
+
+@given(MESSAGES)
+def test_message_by_message_is_the_same_as_all_at_once(messages: list[Message]) -> None:
+    counted = snipped(messages)
+    normaliser = Normaliser()
+    for end, message in enumerate(counted, start=1):
+        normaliser.add(message)
+        assert normaliser.result() == normalise(counted[:end])
+
+
+def test_what_is_settled_is_not_made_again() -> None:
+    normaliser = Normaliser()
+    for message in (user("go"), assistant(use("a")), user(result("a")), assistant("b", id="n")):
+        normaliser.add(message)
+    normaliser.add(user("more"))
+    before = normaliser.result()
+    normaliser.add(assistant("c", id="o"))
+    normaliser.add(user("again"))
+    assert [a is b for a, b in zip(before, normaliser.result(), strict=False)][:3] == [True] * 3
 
 
 def _wire(message: ApiMessage) -> dict[str, Any]:
