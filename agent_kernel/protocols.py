@@ -6,7 +6,7 @@ suite that both pass. Unless said otherwise, methods are called on the agent thr
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -86,6 +86,10 @@ class PermissionGate(Protocol):
 
     def apply(self, modifier: ContextModifier | None) -> None:
         """Pre-approvals that last until the next user message; None clears them."""
+        ...
+
+    def child(self) -> PermissionGate:
+        """The same rules for a sub-agent, with pre-approvals of its own from now on."""
         ...
 
 
@@ -252,39 +256,6 @@ class ToolCaller(Protocol):
     """The whole pipeline for one call, so that nothing bypasses the gate."""
 
     async def call(self, name: str, input: dict[str, JsonValue]) -> ToolResult: ...
-
-
-class SpawnSpec(Frozen):
-    """A sub-agent to run.
-
-    ``tools`` None: the parent's. ``inherit_context``: the request begins with the same bytes as the
-    parent's (SPEC G7), and what it was told comes first, unless ``history`` is what comes first.
-    ``max_tokens`` limits one reply, ``max_turns`` the calls of the model.
-    """
-
-    prompt: str
-    agent_type: str = "general-purpose"
-    description: str = ""
-    model: str | None = None
-    tools: tuple[str, ...] | None = None
-    system: str | None = None
-    inherit_context: bool = False
-    history: tuple[Message, ...] | None = None
-    max_tokens: int | None = None
-    max_turns: int | None = None
-    tool_use_id: str | None = None
-
-
-class Spawner(Protocol):
-    """Runs sub-agents: what skills in fork mode, the Agent tool and summaries use (SPEC G2)."""
-
-    def run(self, spec: SpawnSpec) -> AsyncGenerator[Event, None]:
-        """From ``agent_started`` to ``agent_finished``, which is always last.
-
-        All of them are for the run of the parent; its caller tells them. Leaving the iteration
-        stops the sub-agent.
-        """
-        ...
 
 
 class AttachmentSource(Protocol):

@@ -14,6 +14,7 @@ from agent_kernel.messages import Frozen, Message, ResultContent, TextBlock
 from agent_kernel.vocabulary import PermissionMode, Preview, RuleSuggestion
 
 if TYPE_CHECKING:
+    from agent_kernel.agent_types import Spawner
     from agent_kernel.protocols import (
         CommandSource,
         Ids,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         Namespace,
         Notebook,
         ReadState,
-        Spawner,
         Tasks,
         ToolCaller,
         Trust,

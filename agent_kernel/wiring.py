@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_kernel.agents.reads import ReadMemory
 from agent_kernel.errors import SettingsError
 from agent_kernel.events import PermissionRequested
 from agent_kernel.messages import Usage
@@ -49,30 +50,6 @@ class NoApprover:
     async def ask(self, request: PermissionRequested) -> ApprovalAnswer:
         del request
         return ApprovalAnswer(decision="deny", by="policy", reason="Nobody can be asked.")
-
-
-class ReadMemory:
-    """What one agent has read, in memory (the ``ReadState`` seam)."""
-
-    def __init__(self) -> None:
-        self._digests: dict[str, str] = {}
-
-    def remember(self, key: str, digest: str) -> None:
-        self._digests.pop(key, None)
-        self._digests[key] = digest
-
-    def digest(self, key: str) -> str | None:
-        return self._digests.get(key)
-
-    def forget(self, key: str) -> None:
-        self._digests.pop(key, None)
-
-    def recent(self) -> tuple[str, ...]:
-        return tuple(reversed(self._digests))
-
-    def clear(self) -> None:
-        """A new conversation has read nothing."""
-        self._digests.clear()
 
 
 @dataclass(frozen=True)

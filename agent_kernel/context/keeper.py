@@ -15,7 +15,7 @@ from agent_kernel.context.invoked import invoked_skills
 from agent_kernel.context.plain import MessageLog
 from agent_kernel.context.summary import GO_ON, OPENING, SummaryFailed, summarise
 from agent_kernel.context.text import reminder
-from agent_kernel.context.tokens import estimate_message, estimate_text
+from agent_kernel.context.tokens import estimate_message
 from agent_kernel.context.view import View
 from agent_kernel.context.window import Window, WindowSettings
 from agent_kernel.context_types import CompactTrigger, ContextRun
@@ -125,9 +125,7 @@ class Keeper:
         messages = self._view.shaped()
         if len(api_rounds(messages)) > 1:
             self._view.keep_only(without_head(messages))
-            self._tell_cut(
-                "The oldest part of the conversation is no longer sent: it does not fit."
-            )
+            self._notice("context_cut", OLDEST_CUT)
             return True
         cut = cuts(messages)
         if cut:

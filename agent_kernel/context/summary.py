@@ -8,6 +8,7 @@ from contextlib import aclosing
 from functools import cache
 from importlib.resources import files
 
+from agent_kernel.agent_types import SpawnSpec
 from agent_kernel.context.api_rounds import (
     api_rounds,
     cuts,
@@ -20,7 +21,6 @@ from agent_kernel.context.window import Window
 from agent_kernel.context_types import ContextRun
 from agent_kernel.events import AgentFinished
 from agent_kernel.messages import Message
-from agent_kernel.protocols import SpawnSpec
 from agent_kernel.vocabulary import RunEnd
 
 SUMMARY_TOKENS = 20_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -323,6 +324,12 @@ class Gate:
             return
         good, _ = parse_rules(modifier.allow, "allow", self._source("skill"))
         self._granted += good
+
+    def child(self) -> Gate:
+        """The same rules, those remembered later too; pre-approvals go their own ways."""
+        gate = copy(self)
+        gate._granted = list(self._granted)  # noqa: SLF001 - its own kind
+        return gate
 
     def _source(self, name: RuleDestination | Literal["skill"]) -> RuleSource:
         return RuleSource(name, self.cwd, self.cwd)

@@ -175,3 +175,6 @@ class FakeGate:
 
     def apply(self, modifier: ContextModifier | None) -> None:
         self.applied.append(modifier)
+
+    def child(self) -> FakeGate:
+        return self

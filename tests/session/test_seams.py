@@ -15,7 +15,7 @@ from agent_kernel.testing import conformance
 from agent_kernel.testing.approver import ScriptedApprover
 from agent_kernel.testing.clock import CountingIds, FakeClock
 from agent_kernel.testing.store import MemoryBlobs
-from agent_kernel.wiring import ReadMemory
+from agent_kernel.agents.reads import ReadMemory
 from tests.support.session import Maker
 
 

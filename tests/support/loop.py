@@ -27,7 +27,7 @@ from agent_kernel.testing.clock import CountingIds, FakeClock
 from agent_kernel.testing.store import MemoryBlobs
 from agent_kernel.testing.tools import FakeGate
 from agent_kernel.tool_types import Tool, ToolContext
-from agent_kernel.wiring import ReadMemory
+from agent_kernel.agents.reads import ReadMemory
 
 SYSTEM = "You are being tested."
 

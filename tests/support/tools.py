@@ -14,7 +14,7 @@ from agent_kernel.testing.clock import CountingIds
 from agent_kernel.tool_types import GateDecision, Tool, ToolContext, ToolResult
 from agent_kernel.tools.registry import default_tools
 from agent_kernel.vocabulary import PermissionMode, Preview
-from agent_kernel.wiring import ReadMemory
+from agent_kernel.agents.reads import ReadMemory
 
 
 class Bench:
