@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MAX_FAILURES = 3
-"""In a row, of any kind; a summary that frees too little is one as well."""
+"""In a row, of any kind; a summary that brings less than two replies is one as well."""
 
 
 class Breaker:
@@ -11,7 +11,7 @@ class Breaker:
 
     def __init__(self) -> None:
         self._failures = 0
-        self._replied = True
+        self._replies = 2
 
     @property
     def is_open(self) -> bool:
@@ -20,15 +20,16 @@ class Breaker:
 
     def allows(self) -> bool:
         """Not again before the model has replied once."""
-        return self._replied and not self.is_open
+        return self._replies > 0 and not self.is_open
 
     def replied(self) -> None:
-        self._replied = True
+        self._replies += 1
 
     def failed(self) -> None:
         self._failures += 1
-        self._replied = False
+        self._replies = 0
 
     def compacted(self, *, useful: bool) -> None:
-        self._failures = 0 if useful else self._failures + 1
-        self._replied = False
+        """``useful``: there is room now. Filled again by a single reply, it was of no use either."""
+        self._failures = 0 if useful and self._replies > 1 else self._failures + 1
+        self._replies = 0

@@ -163,6 +163,7 @@ class Keeper:
                 summary=summary,
             )
         )
+        self._tell_if_given_up(trigger)
         return True
 
     async def _fold(
@@ -220,11 +221,14 @@ class Keeper:
     def _failed(self, trigger: CompactTrigger, reason: str) -> None:
         self._breaker.failed()
         self._notice("compact_failed", f"The conversation could not be summarised: {reason}")
+        self._tell_if_given_up(trigger)
+
+    def _tell_if_given_up(self, trigger: CompactTrigger) -> None:
         if trigger == "auto" and self._breaker.is_open:
             self._notice(
                 "compact_stopped",
-                "It is not tried again by itself in this session. %agent compact tries once more;"
-                " %agent clear begins another conversation.",
+                "The conversation fills up faster than it can be summarised; it is not summarised"
+                " by itself any more. %agent compact does it, %agent clear begins another.",
             )
 
     # -- what the person is told

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_kernel.agents.reads import ReadMemory
 from agent_kernel.errors import StoreError
 from agent_kernel.hooks.null import NullHooks
 from agent_kernel.permissions.desk import Desk
@@ -15,7 +16,6 @@ from agent_kernel.testing import conformance
 from agent_kernel.testing.approver import ScriptedApprover
 from agent_kernel.testing.clock import CountingIds, FakeClock
 from agent_kernel.testing.store import MemoryBlobs
-from agent_kernel.agents.reads import ReadMemory
 from tests.support.session import Maker
 
 

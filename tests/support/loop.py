@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent_kernel.agents.in_process import with_spawner
+from agent_kernel.agents.reads import ReadMemory
+from agent_kernel.context.window import WindowSettings
 from agent_kernel.context_types import ContextKeeper
 from agent_kernel.events import BaseEvent, Event, RunFinished
 from agent_kernel.hooks.null import NullHooks
@@ -27,7 +30,6 @@ from agent_kernel.testing.clock import CountingIds, FakeClock
 from agent_kernel.testing.store import MemoryBlobs
 from agent_kernel.testing.tools import FakeGate
 from agent_kernel.tool_types import Tool, ToolContext
-from agent_kernel.agents.reads import ReadMemory
 
 SYSTEM = "You are being tested."
 
@@ -51,6 +53,7 @@ class Loop:
     budget: Budget = field(default_factory=Budget)
     price: Callable[[str, Usage], float | None] = lambda model, usage: None
     keeper: ContextKeeper | None = None
+    window: WindowSettings = field(default_factory=WindowSettings)
 
     def __post_init__(self) -> None:
         self.ids = CountingIds()
@@ -102,7 +105,9 @@ class Loop:
         self.control = RunControl()
         self.events = []
         self.conversation.add_user((TextBlock(text=prompt),))
-        config = self.config(max_turns)
+        config = with_spawner(
+            self.config(max_turns), ports, self.conversation, self.control, window=self.window
+        )
         events = query(config, ports, self.conversation, self.control)
         try:
             async with aclosing(events):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agent_kernel.agents.reads import ReadMemory
 from agent_kernel.errors import ToolError
 from agent_kernel.events import Event
 from agent_kernel.messages import TextBlock
@@ -14,7 +15,6 @@ from agent_kernel.testing.clock import CountingIds
 from agent_kernel.tool_types import GateDecision, Tool, ToolContext, ToolResult
 from agent_kernel.tools.registry import default_tools
 from agent_kernel.vocabulary import PermissionMode, Preview
-from agent_kernel.agents.reads import ReadMemory
 
 
 class Bench:
