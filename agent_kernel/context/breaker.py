@@ -30,6 +30,6 @@ class Breaker:
         self._replies = 0
 
     def compacted(self, *, useful: bool) -> None:
-        """``useful``: there is room now. Filled again by a single reply, it was of no use either."""
+        """``useful``: there is room now. If one reply had filled it, the one before was of none."""
         self._failures = 0 if useful and self._replies > 1 else self._failures + 1
         self._replies = 0

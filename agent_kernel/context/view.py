@@ -135,7 +135,7 @@ class View:
         repairs = self._log.repairs
         run = self._run
         return (
-            repairs.drop_thinking,
+            len(repairs.bad_thinking),
             repairs.drop_images,
             len(repairs.bad_images),
             run.preamble if run else "",

@@ -8,7 +8,7 @@ from agent_kernel.context.keeper import Keeper
 from agent_kernel.context.stale import PLACEHOLDER
 from agent_kernel.context.summary import GO_ON, OPENING
 from agent_kernel.context.window import WindowSettings
-from agent_kernel.events import AgentStarted, Compacted, Event, Notice, UsageReported
+from agent_kernel.events import Compacted, Notice, UsageReported
 from agent_kernel.messages import CompactBoundary
 from agent_kernel.model.offline import Fault
 from agent_kernel.model.scripted import ScriptedServer
@@ -121,7 +121,8 @@ async def test_three_failures_in_a_row_end_it_for_the_session(
     model_server: ScriptedServer,
 ) -> None:
     """Whatever the failure, no more requests are spent; the oldest part is left out instead."""
-    refused = {"contains": "no longer fits and will", "reply": ""}
+    fault = {"status": 400, "message": "not today", "times": 99}
+    refused = {"contains": "no longer fits and will", "steps": [{"fault": fault, "blocks": []}]}
     steps = [look(f"t{n}", usage=FULL) for n in range(8)]
     model_server.script([refused, {"contains": "count", "steps": [*steps, [{"text": "Done."}]]}])
     loop = kept_loop(model_server, FakeTool("Read", read_only=True))
@@ -153,8 +154,9 @@ async def test_without_autocompact_the_blocking_limit_ends_the_run(
     full = {"input_tokens": 178_000, "output_tokens": 10}
     model_server.script([{"contains": "count", "steps": [look("t1", usage=full)]}])
     loop = kept_loop(model_server, FakeTool("Read", read_only=True), autocompact=False)
+    loop.client = model_server.client()
     await loop.run("count the rows")
-    assert loop.end.end is RunEnd.BLOCKING_LIMIT
+    assert loop.end.end == "blocking_limit"
     assert len(model_server.requests) == 1
     # By hand it works up to there.
     model_server.script([SUMMARY, {"contains": "go on", "reply": "Fine."}])
@@ -164,8 +166,9 @@ async def test_without_autocompact_the_blocking_limit_ends_the_run(
         "The person wants this kept above all:\nthe totals" in texts(model_server.requests[-1])[-1]
     )
     await loop.run("go on")
-    assert loop.end.end is RunEnd.COMPLETED
+    assert loop.end.end == "completed"
     assert GO_ON not in texts(model_server.requests[-1])[0]
+    await loop.client.close()
 
 
 async def test_a_summary_that_is_too_long_itself_is_asked_for_with_less(
@@ -176,14 +179,15 @@ async def test_a_summary_that_is_too_long_itself_is_asked_for_with_less(
     more = [look("t3", usage=FULL), [{"text": "Done."}]]
     rules = [{"contains": "count", "steps": steps}, {"contains": "more", "steps": more}]
     model_server.script([SUMMARY, *rules])
-    loop = kept_loop(model_server, FakeTool("Read", read_only=True))
-    await loop.run("count the rows")
 
-    def fail(event: Event) -> None:
-        if isinstance(event, AgentStarted):
+    async def behaviour(input: FakeInput, context: ToolContext) -> ToolResult:
+        if context.tool_use_id == "t3":  # the summary comes next
             model_server.fail_next(too_long)
+        return ToolResult.text("42 rows")
 
-    await loop.run("more", on=fail)
+    loop = kept_loop(model_server, FakeTool("Read", behaviour))
+    await loop.run("count the rows")
+    await loop.run("more")
     asked = [b for b in model_server.requests if "no longer fits" in texts(b)[-1]]
     assert len(asked) == 2
     assert len(texts(asked[1])) < len(texts(asked[0]))
