@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from agent_kernel.events import Event, RunFinished
 from agent_kernel.loop.control import RunControl
 from agent_kernel.protocols import Clock, EventSink
-from agent_kernel.store.run_log import RunLog
+from agent_kernel.store.run_log import Backlog, RunLog
 from agent_kernel.vocabulary import RunEnd
 
 
@@ -31,7 +31,7 @@ class ActiveRun:
         self._sinks = sinks
         self._on_end = on_end
         self._seq = 0
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._backlog = Backlog()
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -52,7 +52,7 @@ class ActiveRun:
             update={"run_id": self.run_id, "seq": self._seq, "at": self._clock.now()}
         )
         self.log.record(stamped)
-        self._queue.put_nowait(stamped)
+        self._backlog.put(stamped)
         for sink in self._sinks():
             # Sinks promise not to raise; one that breaks its word must not break the run.
             with contextlib.suppress(Exception):
@@ -75,12 +75,12 @@ class ActiveRun:
             raise
         finally:
             self._on_end(self.log)
-            self._queue.put_nowait(None)
+            self._backlog.close()
 
     async def read(self) -> AsyncGenerator[Event, None]:
         """The recorded events; raises what a programmer's error raised. Leaving it ends the run."""
         try:
-            while (event := await self._queue.get()) is not None:
+            while (event := await self._backlog.take()) is not None:
                 yield event
             if self._task is not None:
                 await self._task

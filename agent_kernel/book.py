@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agent_kernel.errors import StoreError
-from agent_kernel.events import RunStarted
+from agent_kernel.events import BaseEvent, RunFinished, RunStarted
 from agent_kernel.ledger import Ledger
+from agent_kernel.messages import Usage
 from agent_kernel.prompt.build import Surroundings, look_around
 from agent_kernel.store.run_log import RunLog
 from agent_kernel.wire import RunSnapshot
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import threading
 
     from agent_kernel.wiring import Parts
+
+_Kind = TypeVar("_Kind", bound=BaseEvent)
 
 KEPT_RUNS = 200
 """Runs whose events stay in memory; older ones are in the transcript."""
@@ -37,6 +40,7 @@ class Book:
         self._is_stored = session_id is not None
         self._ledger: Ledger | None = None
         self._restored: tuple[RunSnapshot, ...] | None = None
+        self._spent: tuple[Usage, float | None] | None = None
         self._logs: list[RunLog] = []
         self._around: Surroundings | None = None
         self._told_skills: frozenset[str] = frozenset()
@@ -65,6 +69,21 @@ class Book:
             restored, logs = self._restore(), self._logs
         return (*restored, *(log.snapshot() for log in logs))
 
+    def totalled(self, event: RunFinished) -> RunFinished:
+        """The end of a run with what the conversation has used in all."""
+        with self._lock:
+            if self._spent is None:
+                before = self._last(RunFinished)
+                self._spent = (
+                    (before.session_usage, before.session_cost_usd) if before else (Usage(), None)
+                )
+            usage, cost = self._spent
+            usage += event.usage
+            if event.cost_usd is not None:
+                cost = (cost or 0.0) + event.cost_usd
+            self._spent = (usage, cost)
+        return event.model_copy(update={"session_usage": usage, "session_cost_usd": cost})
+
     def run(self, run_id: str) -> RunSnapshot | None:
         """One of them."""
         with self._lock:
@@ -81,10 +100,13 @@ class Book:
 
     def last_started(self) -> RunStarted | None:
         """How the last run of an earlier process began."""
+        return self._last(RunStarted)
+
+    def _last(self, kind: type[_Kind]) -> _Kind | None:
         with self._lock:
             restored = self._restore()
         events = restored[-1].events if restored else ()
-        return next((event for event in events if isinstance(event, RunStarted)), None)
+        return next((event for event in events if isinstance(event, kind)), None)
 
     # -- what a conversation is told of
 
@@ -162,6 +184,7 @@ class Book:
             self._is_stored = session_id is not None
             self._ledger = None
             self._restored = None
+            self._spent = None
             self._logs = []
             self._around = None
 

@@ -278,6 +278,7 @@ class RunFinished(BaseEvent):
     """Last event of a run. ``text`` is the final answer; ``detail`` what went wrong.
 
     ``value``: the answer as JSON, where a type was asked for.
+    ``usage`` and ``cost_usd`` are this run's with its sub-agents; ``session_…`` all runs' so far.
     """
 
     type: Literal["run_finished"] = "run_finished"
@@ -288,6 +289,8 @@ class RunFinished(BaseEvent):
     detail: str = ""
     usage: Usage = Usage()
     cost_usd: float | None = None
+    session_usage: Usage = Usage()
+    session_cost_usd: float | None = None
     duration_ms: int = 0
 
 

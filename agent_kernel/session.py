@@ -273,6 +273,7 @@ class AgentSession:
             async for event in query(config, ports, conversation, control):
                 if isinstance(event, RunFinished):
                     self._book.warn_of_skills()
+                    event = self._book.totalled(event)  # noqa: PLW2901
                     event = shape.finished(event) if shape else event  # noqa: PLW2901
                 for notice in book.take_notices():
                     yield notice

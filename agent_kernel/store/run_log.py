@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 
 from agent_kernel.events import (
@@ -28,6 +30,48 @@ class _Entry:
     event: Event
     parts: list[str] = field(default_factory=list)
     outputs: list[CellOutput] = field(default_factory=list)
+
+
+class Backlog:
+    """Events that a reader has not taken yet; a slow one gets deltas joined, as the log has them.
+
+    For one event loop. Events keep their order; a joined delta carries the ``seq`` of its last
+    part.
+    """
+
+    PATIENCE = 64
+    """So many events may wait before deltas are joined."""
+
+    def __init__(self) -> None:
+        self._entries: deque[_Entry] = deque()
+        self._closed = False
+        self._wake = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def put(self, event: Event) -> None:
+        key = _key(event)
+        last = self._entries[-1] if len(self._entries) >= self.PATIENCE else None
+        if last is None or key is None or _key(last.event) != key:
+            last = _Entry(event)
+            self._entries.append(last)
+        _add(last, event)
+        self._wake.set()
+
+    def close(self) -> None:
+        """Nothing follows."""
+        self._closed = True
+        self._wake.set()
+
+    async def take(self) -> Event | None:
+        """The next event, as soon as there is one; None at the end."""
+        while not self._entries:
+            if self._closed:
+                return None
+            self._wake.clear()
+            await self._wake.wait()
+        return _joined(self._entries.popleft())
 
 
 class RunLog:

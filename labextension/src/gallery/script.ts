@@ -154,6 +154,13 @@ export class Script {
         cache_creation_input_tokens: 0
       },
       cost_usd: 0.0213,
+      session_usage: {
+        input_tokens: 5400,
+        output_tokens: 1830,
+        cache_read_input_tokens: 31_000,
+        cache_creation_input_tokens: 0
+      },
+      session_cost_usd: 0.0871,
       duration_ms: 14_200,
       ...more
     });

@@ -589,6 +589,7 @@ export type RunEnd =
  * Last event of a run. `text` is the final answer; `detail` what went wrong.
  *
  * `value`: the answer as JSON, where a type was asked for.
+ * `usage` and `cost_usd` are this run's with its sub-agents; `session_…` all runs' so far.
  */
 export type RunFinished = {
   run_id: string;
@@ -603,6 +604,8 @@ export type RunFinished = {
   detail: string;
   usage: Usage;
   cost_usd: number | null;
+  session_usage: Usage;
+  session_cost_usd: number | null;
   duration_ms: number;
 };
 
