@@ -97,12 +97,12 @@ def parse(lines: Iterable[bytes], side: Side = NO_SIDE) -> Parsed:
 
     A message that was written twice counts once.
     """
-    with _no_collection():
+    with no_collection():
         return _parse(lines, side)
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Reading makes only objects that stay; looking for garbage among them takes the longest."""
     was_on = gc.isenabled()
     gc.disable()

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class SessionLock:
@@ -16,18 +24,19 @@ class SessionLock:
 
     def acquire(self) -> bool:
         """False if another living process holds it. Raises ``OSError``."""
-        for _ in range(3):
-            try:
-                handle = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            except FileExistsError:
-                if self._is_alive():
-                    return False
-                self._path.unlink(missing_ok=True)
-                continue
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                file.write(_me())
-            self._held = True
-            return True
+        with self._guard():
+            for _ in range(3):
+                try:
+                    handle = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                except FileExistsError:
+                    if self._is_alive():
+                        return False
+                    self._path.unlink(missing_ok=True)
+                    continue
+                with os.fdopen(handle, "w", encoding="ascii") as file:
+                    file.write(_me())
+                self._held = True
+                return True
         return False
 
     def release(self) -> None:
@@ -36,6 +45,19 @@ class SessionLock:
             self._held = False
             if self._read() == _me():
                 self._path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _guard(self) -> Iterator[None]:
+        """One at a time: a lock just made is not yet signed, and a dead one's is taken away."""
+        if fcntl is None:
+            yield
+            return
+        handle = os.open(self._path.with_suffix(".guard"), os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def _read(self) -> str:
         try:
@@ -50,15 +72,25 @@ class SessionLock:
         if host != socket.gethostname():
             return True  # another machine on the same disk: we cannot tell
         pid = int(pid_text)
-        if pid == os.getpid():
-            return True
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        except (PermissionError, OSError):
-            return True
-        return True
+        return pid == os.getpid() or _runs(pid)
+
+
+def _runs(pid: int) -> bool:
+    if sys.platform == "win32":
+        # Signal 0 is Ctrl-C there.
+        import ctypes
+
+        handle = ctypes.windll.kernel32.OpenProcess(0x1000, False, pid)
+        if handle:
+            ctypes.windll.kernel32.CloseHandle(handle)
+        return bool(handle)
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True  # it is somebody else's
+    return pid > 0
 
 
 def _me() -> str:

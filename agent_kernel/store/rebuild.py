@@ -32,7 +32,7 @@ from agent_kernel.messages import (
     UserMessage,
     text_of,
 )
-from agent_kernel.store.lines import RunLine
+from agent_kernel.store.lines import RunLine, no_collection
 from agent_kernel.vocabulary import RunEnd
 from agent_kernel.wire import RunSnapshot
 
@@ -49,7 +49,8 @@ def runs_of(
         last = kept[-1].until
         found = (i for i in range(len(messages) - 1, -1, -1) if messages[i].uuid == last)
         start = next(found, len(messages) - 1) + 1
-    told = _told(messages[start:], session_id)
+    with no_collection():
+        told = _told(messages[start:], session_id)
     whole = [line.run.model_copy(update={"session_id": session_id}) for line in kept]
     return (*whole, *told)[-MOST:]
 

@@ -18,6 +18,7 @@ from agent_kernel.protocols import (
     SessionStore,
 )
 from agent_kernel.vocabulary import TextPreview
+from agent_kernel.wire import RunSnapshot
 
 
 def _message(text: str) -> UserMessage:
@@ -39,6 +40,9 @@ def check_session_store(make: Callable[[], SessionStore]) -> None:
     store.append(copy, _message("three"))
     assert [m.uuid for m in store.load("first")] == ["u-one", "u-two"]
     assert [m.uuid for m in store.load(copy)] == ["u-one", "u-two", "u-three"]
+    run = RunSnapshot(run_id="run_1", session_id="first", seq=1)
+    store.keep_run("first", run, until="u-two")
+    assert store.runs("first", store.load("first")) == (run,)
     store.close(copy)
     store.close("first")
     store.close("first")
