@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +26,12 @@ os.environ.setdefault("MPLCONFIGDIR", str(ROOT / ".pytest_cache" / "matplotlib")
 FOREIGN = (
     "ANTHROPIC_", "CLAUDE_", "AGENT_KERNEL_HOME", "AGENT_KERNEL_SCRIPT", "AGENT_KERNEL_OFFLINE",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def fonts() -> None:
+    """Make matplotlib's list of fonts now: making it late, it says so on a kernel's stderr."""
+    subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], check=True)
 
 
 @pytest.fixture(autouse=True)

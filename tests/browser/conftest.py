@@ -48,7 +48,7 @@ def model() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(scope="package")
 def lab_server(
-    tmp_path_factory: pytest.TempPathFactory, model: ScriptedServer
+    tmp_path_factory: pytest.TempPathFactory, model: ScriptedServer, fonts: None
 ) -> Iterator[LabServer]:
     folder = tmp_path_factory.mktemp("lab")
     home = folder / "home"

@@ -31,7 +31,7 @@ def python(request: pytest.FixtureRequest) -> str:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(
-    python: str, server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
+    python: str, server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory, fonts: None
 ) -> AsyncIterator[Notebook]:
     folder = tmp_path_factory.mktemp("kernel")
     env = {**server.environment, "MPLCONFIGDIR": os.environ["MPLCONFIGDIR"]}
