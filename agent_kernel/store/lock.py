@@ -9,10 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 
 class SessionLock:
@@ -49,15 +47,15 @@ class SessionLock:
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
         """One at a time: a lock just made is not yet signed, and a dead one's is taken away."""
-        if fcntl is None:
+        if sys.platform == "win32":
             yield
-            return
-        handle = os.open(self._path.with_suffix(".guard"), os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+        else:
+            handle = os.open(self._path.with_suffix(".guard"), os.O_CREAT | os.O_RDWR, 0o600)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(handle)
 
     def _read(self) -> str:
         try:
