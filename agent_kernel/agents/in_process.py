@@ -167,6 +167,7 @@ class InProcessSpawner:
             system=base.system if spec.system is None else (SystemBlock(text=spec.system),),
             preamble=base.preamble,
             max_turns=spec.max_turns,
+            budget=base.budget.model_copy(update={"target_tokens": None}),
             max_tokens=spec.max_tokens or base.max_tokens,
             capabilities=capabilities,
         )

@@ -141,6 +141,8 @@ class Asking:
         """After a stop: keep what was said, and give every call in it a result."""
         await dispatch.cancel()
         message = reply.message() if reply.started else None
+        if reply.started and reply.usage.total_input:
+            self.report(reply)
         if message is not None:
             self.left = reply.text
             self.conversation.add(message)
@@ -166,11 +168,11 @@ class Asking:
                     await self.ports.clock.sleep(remedy.delay)
                 return True
             case "compact":
-                self._warn(remedy.code, remedy.text)
                 return await self.keeper.compact("reactive")
             case "shrink":
                 if not await self.keeper.shrink_head():
                     raise Ended(RunEnd.PROMPT_TOO_LONG, failure.message)
+                return True
             case "without_thinking":
                 # The rest of the turn must do without, too: thinking cannot begin in mid-turn.
                 bad = thinking_at(request.messages, failure.message)

@@ -68,7 +68,8 @@ class RetryPolicy:
 class Remedy:
     """What to do before the same request is sent again; ``give_up``: end the run with ``end``.
 
-    ``delay`` in seconds. ``text`` is what the person is told, ``code`` the notice's code.
+    ``delay`` in seconds. ``text`` is what the person is told, ``code`` the notice's code; what
+    makes room tells for itself.
     """
 
     action: Action
@@ -127,16 +128,10 @@ class Recovery:
             return Remedy("lower_limit", text, code="output_limit")
         if not self._compacted:
             self._compacted = True
-            text = "The conversation is too long for the model. Summarising it, then trying again."
-            return Remedy("compact", text, code="prompt_too_long")
+            return Remedy("compact")
         if self._shrinks < MAX_SHRINKS:
             self._shrinks += 1
-            text = "It is still too long. Leaving out its oldest part, then trying again."
-            return Remedy("shrink", text, code="prompt_too_long")
-        return self.too_long(failure)
-
-    def too_long(self, failure: ReplyFailed) -> Remedy:
-        """Nothing more can be left out."""
+            return Remedy("shrink")
         return Remedy("give_up", failure.message, end=RunEnd.PROMPT_TOO_LONG)
 
     def _again(self, failure: ReplyFailed) -> Remedy:

@@ -158,7 +158,7 @@ async def test_too_long_a_prompt_is_summarised_and_sent_again(
     loop = Loop(model_server)
     keeper = loop.keeper = FakeKeeper(loop.conversation, compacts=(True,))
     await loop.run("go")
-    assert told(loop.events) == ["notice prompt_too_long", *ANSWERED]
+    assert told(loop.events) == ANSWERED
     assert keeper.asked == ["compact reactive"]
     assert sent(model_server.requests[1]) == ["user: What was said so far.", "user: go"]
 
@@ -171,7 +171,7 @@ async def test_what_is_still_too_long_loses_its_oldest_rounds(
     loop = Loop(model_server)
     keeper = loop.keeper = FakeKeeper(loop.conversation, compacts=(True,), shrinks=(True, True))
     await loop.run("go")
-    assert told(loop.events) == ["notice prompt_too_long"] * 3 + ANSWERED
+    assert told(loop.events) == ANSWERED
     assert keeper.asked == ["compact reactive", "shrink", "shrink"]
     assert len(model_server.requests) == 4
 
@@ -184,7 +184,7 @@ async def test_where_nothing_can_be_left_out_the_run_ends_prompt_too_long(
     loop = Loop(model_server)
     keeper = loop.keeper = FakeKeeper(loop.conversation)
     await loop.run("go")
-    assert told(loop.events) == ["notice prompt_too_long", "run_finished prompt_too_long"]
+    assert told(loop.events) == ["run_finished prompt_too_long"]
     assert loop.end.detail == "prompt is too long: much"
     assert keeper.asked == ["compact reactive", "shrink"]
     assert len(model_server.requests) == 1
