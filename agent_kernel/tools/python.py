@@ -47,7 +47,7 @@ class Python(BaseTool[PythonInput]):
         first = next((line.strip() for line in input.code.split("\n") if line.strip()), "")
         return ToolDisplay(
             verb=self.verb,
-            subject=first[:80],
+            subject=first if len(first) <= 80 else f"{first[:79]}…",
             question="Run Python in your kernel?",
             place=f"the kernel's own process, in {context.cwd}",
         )

@@ -30,7 +30,7 @@ export const ToolCard = memo(function ToolCard({ tool, stop }: ToolCardProps): J
               <span className="ak-subject">
                 <VisibleText text={oneLine(tool.subject)} />
               </span>
-              <Fact tool={tool} />
+              <Fact tool={tool} error={error} />
             </span>
             <Time tool={tool} />
           </>
@@ -57,9 +57,11 @@ export function StopButton({ stop }: { stop: () => void }): JSX.Element {
 }
 
 /** The one fact, or the state where it says more than a number could. */
-function Fact({ tool }: { tool: ToolItem }): JSX.Element | null {
+function Fact({ tool, error }: { tool: ToolItem; error: string }): JSX.Element | null {
   const said = tool.state === 'ok' || tool.state === 'running' ? '' : STATE_WORDS[tool.state];
-  const words = [said, tool.fact === said ? '' : oneLine(tool.fact)].filter(part => part !== '').join(' · ');
+  // The error stands below in its own line.
+  const known = tool.fact === said || (error !== '' && error.startsWith(tool.fact));
+  const words = [said, known ? '' : oneLine(tool.fact)].filter(part => part !== '').join(' · ');
   return words === '' ? null : (
     <span className="ak-fact" aria-hidden={tool.fact === '' ? true : undefined}>
       {' · '}
