@@ -5,7 +5,19 @@ from __future__ import annotations
 from playwright.sync_api import Locator, expect
 
 from agent_kernel.model.scripted import ScriptedServer
-from tests.browser.agent import answer, ask, call, ended, insert, outputs, python, questions, rule, unfold
+from tests.browser.agent import (
+    answer,
+    ask,
+    call,
+    composer,
+    ended,
+    insert,
+    outputs,
+    python,
+    questions,
+    rule,
+    unfold,
+)
 from tests.browser.lab import Lab, LabServer
 
 # Of an output or the panel, and what JupyterLab's frame takes beside an output then.
@@ -129,6 +141,7 @@ def test_panel_and_turn_look_right_in_both_themes_narrow_and_wide(
                 lab.screenshot(f"turn-{state}-{theme}-{width}")
         lab.page.set_viewport_size({"width": 1800, "height": HEIGHT})
         lab.open_panel()
+        expect(composer(panel)).to_be_focused()
         lab.page.wait_for_function(
             "panel => panel.getBoundingClientRect().right > 1700", arg=panel.element_handle()
         )

@@ -63,7 +63,8 @@ export class AgentPanel extends ReactWidget {
 
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
-    this.node.querySelector<HTMLElement>('textarea, [contenteditable], button')?.focus();
+    const { node } = this;
+    (node.querySelector('textarea') ?? node.querySelector('button'))?.focus();
   }
 
   protected override render(): JSX.Element {
