@@ -26,7 +26,7 @@ def twenty_turns(server: ScriptedServer) -> None:
     server.script([{"contains": "go", "steps": [*[call] * TURNS, "Done."]}])
 
 
-async def bare(server: ScriptedServer, spec: dict[str, Any], system: list[Any]) -> float:
+async def bare(server: ScriptedServer, spec: Any, system: Any) -> float:
     """The shortest loop one can write with the library: stream, answer the calls, go round."""
     client = anthropic.AsyncAnthropic(
         api_key="test", base_url=server.base_url, http_client=anthropic.DefaultAsyncHttpxClient(
