@@ -36,6 +36,12 @@ _SAYINGS = {
     ModelErrorKind.BAD_IMAGE: "The model refused an image.",
 }
 
+_HINTS = {
+    ModelErrorKind.AUTHENTICATION: "Give another key with %agent setup.",
+    ModelErrorKind.NOT_FOUND: "Choose another model with %agent model NAME.",
+}
+"""What a person can do about a failure that stays."""
+
 Action = Literal[
     "retry", "without_thinking", "without_image", "lower_limit", "compact", "shrink", "fallback",
     "give_up",
@@ -147,7 +153,8 @@ class Recovery:
             self._retries = 0
             text = f"{saying} Going on with {model}."
             return Remedy("fallback", text, code="fallback_model", model=model)
-        return Remedy("give_up", failure.message)
+        hint = _HINTS.get(failure.kind, "")
+        return Remedy("give_up", f"{failure.message} {hint}".strip())
 
     # -- a reply that ended, but not by itself
 

@@ -42,7 +42,7 @@ async def test_a_failure_that_passes_is_waited_out_and_the_same_request_goes_aga
     model_server: ScriptedServer, status: int, saying: str
 ) -> None:
     goes_wrong_at_the_second(model_server, status=status, times=2)
-    look = FakeTool("Look", read_only=True, concurrent=True)
+    look = FakeTool("Look")
     loop = Loop(model_server, [look])
     await loop.run("go")
     assert told(loop.events) == [
@@ -66,15 +66,23 @@ async def test_a_failure_that_passes_is_waited_out_and_the_same_request_goes_aga
     assert look.calls == [{}]
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404])
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [
+        (400, ""),
+        (401, " Give another key with %agent setup."),
+        (403, ""),
+        (404, " Choose another model with %agent model NAME."),
+    ],
+)
 async def test_a_failure_that_stays_ends_the_run_and_the_next_one_is_valid(
-    model_server: ScriptedServer, status: int
+    model_server: ScriptedServer, status: int, hint: str
 ) -> None:
-    goes_wrong_at_the_second(model_server, status=status, message="no such thing")
-    loop = Loop(model_server, [FakeTool("Look", read_only=True, concurrent=True)])
+    goes_wrong_at_the_second(model_server, status=status, message="No such thing.")
+    loop = Loop(model_server, [FakeTool("Look")])
     await loop.run("go")
     assert told(loop.events)[-2:] == ["tool_finished r1 ok", "run_finished model_error"]
-    assert loop.end.detail == "no such thing"
+    assert loop.end.detail == "No such thing." + hint
     assert len(model_server.requests) == 2
     await loop.run("hi")
     assert sent(model_server.requests[-1]) == [
@@ -232,7 +240,7 @@ async def test_refused_thinking_of_a_turn_goes_as_a_whole_and_other_thinking_sta
             {"contains": "four", "reply": "Four."},
         ]
     )
-    look = FakeTool("Look", read_only=True, concurrent=True)
+    look = FakeTool("Look")
     loop = Loop(model_server, [look], thinking_budget=2_000, max_tokens=4_000)
     await loop.run("one")
     await loop.run("two")

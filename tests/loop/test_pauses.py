@@ -57,7 +57,7 @@ async def test_a_declined_turn_is_withdrawn_with_its_calls_and_results(
         ]
     )
     tool = FakeTool("Write")
-    loop = Loop(model_server, [FakeTool("Look", read_only=True, concurrent=True), tool])
+    loop = Loop(model_server, [FakeTool("Look"), tool])
     await loop.run("hello")
     await loop.run("go")
     assert told(loop.events)[-9:] == [

@@ -16,10 +16,10 @@ from agent_kernel.events import (
     ToolFinished,
     ToolStarted,
 )
-from agent_kernel.messages import AssistantMessage, ToolResultBlock, UserMessage
+from agent_kernel.messages import AssistantMessage, TextBlock, ToolResultBlock, UserMessage
 from agent_kernel.model.scripted import ScriptedServer
 from agent_kernel.testing.tools import FakeGate, FakeInput, FakeTool
-from agent_kernel.tool_types import ToolContext
+from agent_kernel.tool_types import ContextModifier, ToolContext, ToolResult
 from agent_kernel.vocabulary import RunEnd
 from tests.support.loop import Loop, result_texts, told, without_marks
 
@@ -299,3 +299,27 @@ async def test_leaving_the_stream_early_ends_the_run_in_order(
     await loop.run("hi")
     assert isinstance(loop.end, RunFinished)
     assert loop.end.text == "Hi."
+
+
+async def test_a_person_s_word_gives_the_model_of_the_run_back(
+    model_server: ScriptedServer,
+) -> None:
+    async def work(input: FakeInput, context: ToolContext) -> ToolResult:
+        other = ContextModifier(model="claude-haiku-5-5")
+        return ToolResult((TextBlock(text="ok"),), modifier=other)
+
+    async def steered(input: FakeInput, context: ToolContext) -> str:
+        loop.control.steer("be quick")
+        return "ok"
+
+    steps = [[call("Skill", "s1")], [call("Then", "t1")], "Done."]
+    model_server.script(
+        [{"contains": "quick", "reply": "Quick."}, {"contains": "go", "steps": steps}]
+    )
+    loop = Loop(model_server, [FakeTool("Skill", work), FakeTool("Then", steered)])
+    await loop.run("go")
+    assert [body["model"] for body in model_server.requests] == [
+        "claude-sonnet-5-5",
+        "claude-haiku-5-5",
+        "claude-sonnet-5-5",
+    ]
