@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from agent_kernel.context.keeper import Keeper
 from agent_kernel.errors import StoreError
 from agent_kernel.events import BaseEvent, RunFinished, RunStarted
 from agent_kernel.ledger import Ledger
 from agent_kernel.messages import Usage
 from agent_kernel.prompt.build import Surroundings, look_around
 from agent_kernel.store.run_log import RunLog
+from agent_kernel.tools.files_read import files_read
 from agent_kernel.wire import RunSnapshot
 from agent_kernel.wire_sessions import SessionSummary
 
@@ -43,6 +45,7 @@ class Book:
         self._spent: tuple[Usage, float | None] | None = None
         self._logs: list[RunLog] = []
         self._around: Surroundings | None = None
+        self._keeper: Keeper | None = None
         self._told_skills: frozenset[str] = frozenset()
 
     @property
@@ -57,6 +60,27 @@ class Book:
                     ids=parts.ids,
                 )
             return self._ledger
+
+    @property
+    def keeper(self) -> Keeper:
+        """What keeps the conversation within the model's window."""
+        with self._lock:
+            if self._keeper is None:
+                parts = self._parts()
+                self._keeper = Keeper(
+                    self.ledger.conversation(),
+                    hooks=parts.hooks,
+                    settings=parts.window,
+                    restore=files_read,
+                    on_compact=self._compacted,
+                )
+            return self._keeper
+
+    def _compacted(self) -> None:
+        """What was told once has to be told again; notes and prompt are read anew (SPEC P1)."""
+        self._around = None
+        for source in self._parts().attachments:
+            source.reset()
 
     def add(self, log: RunLog) -> None:
         """A run begins."""
@@ -187,6 +211,7 @@ class Book:
             self._spent = None
             self._logs = []
             self._around = None
+            self._keeper = None
 
     def close(self) -> None:
         """Give up the claim on the transcript."""

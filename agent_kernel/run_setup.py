@@ -3,17 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from agent_kernel.active_run import ActiveRun
+from agent_kernel.agents.in_process import with_spawner
+from agent_kernel.book import Book
+from agent_kernel.context_types import ContextKeeper
 from agent_kernel.errors import SkillError
 from agent_kernel.events import Event
+from agent_kernel.ledger import Ledger
 from agent_kernel.loop.budget import Budget
+from agent_kernel.loop.control import RunControl
+from agent_kernel.loop.conversation import Conversation
 from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.model_types import ToolSpec
 from agent_kernel.prompt.build import PromptFacts, Surroundings, build_prompt
-from agent_kernel.protocols import Command, CommandSource
+from agent_kernel.protocols import Command, CommandSource, EventSink
+from agent_kernel.store.run_log import RunLog
 from agent_kernel.tool_types import ToolContext
 from agent_kernel.vocabulary import PermissionMode
 from agent_kernel.wiring import NoApprover, Parts
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that has begun, before its first event."""
+
+    active: ActiveRun
+    context: ToolContext
+    conversation: Conversation
+    ledger: Ledger
+
+    @property
+    def control(self) -> RunControl:
+        return self.active.control
+
+
+def begin_run(
+    parts: Parts,
+    book: Book,
+    mode: PermissionMode,
+    cell_id: str | None,
+    *,
+    sinks: Callable[[], tuple[EventSink, ...]],
+    set_mode: Callable[[PermissionMode], None],
+) -> Begun:
+    """Opens the conversation; nothing is told yet."""
+    ledger = book.ledger
+    conversation = ledger.conversation()
+    run_id = parts.ids.new("run")
+    active = ActiveRun(
+        RunLog(run_id, session_id=ledger.session_id, cell_id=cell_id),
+        RunControl(mode),
+        clock=parts.clock,
+        sinks=sinks,
+        on_end=lambda log: ledger.keep_run(log.snapshot()),
+    )
+    context = context_of(
+        parts, ledger.session_id, run_id, mode, emit=active.tell, set_mode=set_mode
+    )
+    return Begun(active, context, conversation, ledger)
+
+
+async def equip(
+    parts: Parts,
+    book: Book,
+    begun: Begun,
+    *,
+    model: str,
+    offline: bool,
+    max_turns: int | None = None,
+    budget: Budget | None = None,
+) -> tuple[QueryConfig, Ports]:
+    """All that the loop is given for a run."""
+    ports = ports_of(parts, begun.ledger.session_id, book.keeper)
+    config = await config_of(
+        parts,
+        begun.context,
+        await book.look_around(),
+        model=model,
+        offline=offline,
+        max_turns=max_turns,
+        budget=budget,
+    )
+    config = with_spawner(config, ports, begun.conversation, begun.control, window=parts.window)
+    return config, ports
 
 
 def context_of(
@@ -67,7 +141,7 @@ async def find_command(
     return found, await found.get_prompt(args, context)
 
 
-def ports_of(parts: Parts, session_id: str) -> Ports:
+def ports_of(parts: Parts, session_id: str, keeper: ContextKeeper) -> Ports:
     """The seams of a run."""
     return Ports(
         client=parts.model_client(),
@@ -80,6 +154,7 @@ def ports_of(parts: Parts, session_id: str) -> Ports:
         scrub=parts.scrub,
         price=parts.price,
         attachments=parts.attachments,
+        keeper=keeper,
     )
 
 

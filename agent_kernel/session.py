@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from agent_kernel.active_run import ActiveRun
 from agent_kernel.book import Book
+from agent_kernel.compacting import ContextReport, compaction, report_of
 from agent_kernel.context.text import clean_text
 from agent_kernel.events import Event, RunFinished, RunStarted, SkillStarted
 from agent_kernel.ledger import Ledger
 from agent_kernel.loop.budget import Budget
-from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.query import query
 from agent_kernel.messages import TextBlock
 from agent_kernel.protocols import (
@@ -29,8 +29,7 @@ from agent_kernel.protocols import (
     PermissionGate,
     SessionStore,
 )
-from agent_kernel.run_setup import choose_model, config_of, context_of, find_command, ports_of
-from agent_kernel.store.run_log import RunLog
+from agent_kernel.run_setup import Begun, begin_run, choose_model, equip, find_command
 from agent_kernel.structured import Shape
 from agent_kernel.tool_types import ContextModifier, Tool
 from agent_kernel.vocabulary import PermissionMode, strictest
@@ -207,33 +206,14 @@ class AgentSession:
         if mode is not None:
             self.parts.check_mode(mode)
         shape = Shape(schema) if schema is not None else None
-        book = self._ledger
-        conversation = book.conversation()
-        run_id = self.parts.ids.new("run")
-        log = RunLog(run_id, session_id=self.session_id, cell_id=cell_id)
-        control = RunControl(mode or self.mode)
-        active = ActiveRun(
-            log,
-            control,
-            clock=self.parts.clock,
-            sinks=lambda: self._sinks,
-            on_end=lambda log: book.keep_run(log.snapshot()),
-        )
-        self._active = active
-        context = context_of(
-            self.parts,
-            self.session_id,
-            run_id,
-            control.mode,
-            emit=active.tell,
-            set_mode=self.set_mode,
-        )
+        begun = self._begin(cell_id, mode)
+        active, context, conversation = begun.active, begun.context, begun.conversation
         try:
             skill = await find_command(self.commands, command, context) if command else None
         except BaseException:
             self._active = None
             raise
-        self._book.add(log)
+        self._book.add(active.log)
         told = prompt or (f"/{command[0]} {command[1]}".strip() if command else "")
         chosen = choose_model(model, skill[0] if skill else None, self.model)
 
@@ -242,7 +222,7 @@ class AgentSession:
             yield RunStarted(
                 prompt=clean_text(told),
                 model=chosen,
-                mode=control.mode,
+                mode=begun.control.mode,
                 origin=origin,
                 cell_id=cell_id,
                 notebook_path=notebook_path,
@@ -257,25 +237,23 @@ class AgentSession:
             conversation.add_user((TextBlock(text=clean_text(text)),))
             if shape is not None:
                 shape.ask(conversation)
-            around = await self._book.look_around()
-            config = await config_of(
+            config, ports = await equip(
                 self.parts,
-                context,
-                around,
+                self._book,
+                begun,
                 model=chosen,
                 offline=status.offline,
                 max_turns=max_turns,
                 budget=budget,
             )
-            ports = ports_of(self.parts, self.session_id)
             if shape is not None:
                 ports = shape.watched(ports)
-            async for event in query(config, ports, conversation, control):
+            async for event in query(config, ports, conversation, begun.control):
                 if isinstance(event, RunFinished):
                     self._book.warn_of_skills()
                     event = self._book.totalled(event)  # noqa: PLW2901
                     event = shape.finished(event) if shape else event  # noqa: PLW2901
-                for notice in book.take_notices():
+                for notice in begun.ledger.take_notices():
                     yield notice
                 yield event
 
@@ -284,6 +262,51 @@ class AgentSession:
         async with aclosing(active.read()) as events_told:
             async for event in events_told:
                 yield event
+
+    async def compact(
+        self, focus: str = "", *, origin: Origin = "python", cell_id: str | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Summarise the conversation now: a run without a prompt (SPEC C2).
+
+        ``focus``: what the summary should keep above all. Raises ``RuntimeError`` during a run.
+        """
+        if self.running is not None:
+            raise RuntimeError("A run is on in this session; stop it first.")
+        begun = self._begin(cell_id, None)
+        self._book.add(begun.active.log)
+
+        started = RunStarted(
+            prompt=f"/compact {clean_text(focus)}".strip(),
+            model=self.model,
+            mode=self.mode,
+            origin=origin,
+            cell_id=cell_id,
+            offline=self.parts.likely_status(self.model).offline,
+        )
+        begun.active.start(lambda: compaction(self.parts, self._book, begun, started, focus))
+        async with aclosing(begun.active.read()) as events_told:
+            async for event in events_told:
+                yield event
+
+    async def context_report(self) -> ContextReport:
+        """What fills the model's window now."""
+        begun = self._begin(None, None, active=False)
+        return await report_of(self.parts, self._book, begun, self.model, self.running is not None)
+
+    def _begin(
+        self, cell_id: str | None, mode: PermissionMode | None, *, active: bool = True
+    ) -> Begun:
+        begun = begin_run(
+            self.parts,
+            self._book,
+            mode or self.mode,
+            cell_id,
+            sinks=lambda: self._sinks,
+            set_mode=self.set_mode,
+        )
+        if active:
+            self._active = begun.active
+        return begun
 
     def tell(self, event: Event) -> None:
         """Add an event to the run that is on, such as a notice of the place it runs in."""

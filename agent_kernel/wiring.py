@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_kernel.agents.reads import ReadMemory
+from agent_kernel.context.window import WindowSettings
 from agent_kernel.errors import SettingsError
 from agent_kernel.events import PermissionRequested
 from agent_kernel.messages import Usage
@@ -94,6 +95,7 @@ class Parts:
     namespace: Namespace | None = None
     reads: ReadMemory = field(default_factory=ReadMemory)
     notices: tuple[str, ...] = ()
+    window: WindowSettings = field(default_factory=WindowSettings)
     _own_client: ModelClient | None = None
     _client_loop: asyncio.AbstractEventLoop | None = None
 
@@ -174,6 +176,12 @@ def build_parts(given: Given) -> Parts:
         given_client=given.model_client,
         notebook=given.notebook,
         namespace=given.namespace,
+        window=WindowSettings(
+            size=settings.context_window,
+            most=settings.autocompact_window,
+            percent=settings.autocompact_percent,
+            autocompact=settings.autocompact,
+        ),
     )
 
 

@@ -14,10 +14,11 @@ BLOCKING_RESERVE = 3_000
 
 @dataclass(frozen=True)
 class WindowSettings:
-    """What the person set: the window's size, a percentage of it (which can only lower the
-    threshold), and whether to compact without being asked."""
+    """What the person set. ``size`` is the window's, for a model nobody knows; ``most`` is as much
+    of it as they want to use. ``percent`` can only lower the threshold of autocompact."""
 
     size: int | None = None
+    most: int | None = None
     percent: float | None = None
     autocompact: bool = True
 
@@ -38,6 +39,7 @@ class Window:
         """Small windows keep the same proportions, which the fixed reserves would use up."""
         settings = settings or WindowSettings()
         size = settings.size or model.context_window
+        size = min(size, settings.most or size)
         effective = size - min(model.max_output_tokens, OUTPUT_RESERVE, size // 4)
         autocompact = effective - min(AUTOCOMPACT_RESERVE, effective // 5)
         if settings.percent is not None:

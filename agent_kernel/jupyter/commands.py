@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agent_kernel import __version__
-from agent_kernel.jupyter import session_commands
+from agent_kernel.jupyter import context_commands, session_commands
 from agent_kernel.jupyter.flags import FORM, MODES, mode_named
 from agent_kernel.view.skills import skills_text
 from agent_kernel.vocabulary import SkillInfo
@@ -166,6 +166,14 @@ COMMANDS: tuple[BuiltIn, ...] = (
     BuiltIn(
         "export", "write this conversation to a Markdown file", session_commands.export, "[file]"
     ),
+    BuiltIn(
+        "compact",
+        "summarise the conversation, to make room",
+        context_commands.compact,
+        "[what to keep]",
+    ),
+    BuiltIn("clear", "empty the conversation: begin another", context_commands.clear),
+    BuiltIn("context", "what fills the model's window", context_commands.context),
     BuiltIn("mode", "show or set how permission is asked", _mode, "[" + "|".join(MODES) + "]"),
     BuiltIn("model", "show or set the model", _model, "[name]"),
     BuiltIn("skills", "list the skills", _skills),

@@ -27,6 +27,8 @@ class FileSettings(BaseModel):
     root: Path
     model: str | None = None
     fallbacks: tuple[str, ...] | None = None
+    autocompact: bool | None = None
+    autocompact_window: int | None = None
     mode: PermissionMode | None = None
     bypass_disabled: bool = False
     allow: tuple[str, ...] = ()
@@ -119,6 +121,14 @@ def _interpret(source: FileSource, path: Path, root: Path, content: dict[str, An
     fallbacks = _names(content.get("fallbackModel"))
     if fallbacks is None and "fallbackModel" in content:
         skip("fallbackModel", "it is neither a text nor a list of texts")
+    autocompact = content.get("autoCompactEnabled")
+    if autocompact is not None and not isinstance(autocompact, bool):
+        skip("autoCompactEnabled", "it is neither true nor false")
+        autocompact = None
+    window = content.get("autoCompactWindow")
+    if window is not None and not (type(window) is int and 100_000 <= window <= 1_000_000):
+        skip("autoCompactWindow", "it is no whole number from 100000 to 1000000")
+        window = None
     permissions = content.get("permissions", {})
     if not isinstance(permissions, dict):
         skip("permissions", "it is no object")
@@ -149,6 +159,8 @@ def _interpret(source: FileSource, path: Path, root: Path, content: dict[str, An
         root=root,
         model=model,
         fallbacks=fallbacks,
+        autocompact=autocompact,
+        autocompact_window=window,
         mode=mode,
         bypass_disabled=permissions.get("disableBypassPermissionsMode") == "disable",
         allow=texts("allow"),

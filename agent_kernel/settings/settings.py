@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -63,6 +63,10 @@ class Settings(BaseModel):
     budget_tokens: int | None = None
     budget_usd: float | None = None
     thinking_budget: int | None = None
+    context_window: int | None = None
+    autocompact_window: int | None = None
+    autocompact_percent: float | None = None
+    autocompact: bool = True
     idle_timeout: float = 90.0
     offline_scripts: Path | None = None
     user_skills: Path
@@ -109,6 +113,11 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
         budget_usd=_dollars(env, "AGENT_KERNEL_BUDGET_USD", notices),
         max_turns=_whole(env, "AGENT_KERNEL_MAX_TURNS", notices),
         thinking_budget=_whole(env, "MAX_THINKING_TOKENS", notices),
+        context_window=_whole(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS", notices) or None,
+        autocompact_window=_whole(env, "CLAUDE_CODE_AUTO_COMPACT_WINDOW", notices)
+        or _first(sources, "autocompact_window"),
+        autocompact_percent=_percent(env, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", notices),
+        autocompact=_autocompact(env, sources),
         offline_scripts=Path(scripts).expanduser() if scripts else None,
         user_skills=user / "skills",
         project_skills=_skill_folders(cwd),
@@ -129,8 +138,14 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
     )
 
 
-def _first(sources: tuple[FileSettings, ...], name: Literal["model"]) -> str | None:
+def _first(sources: tuple[FileSettings, ...], name: str) -> Any:
     return next((value for source in sources if (value := getattr(source, name))), None)
+
+
+def _autocompact(environ: Mapping[str, str], sources: tuple[FileSettings, ...]) -> bool:
+    if environ.get("DISABLE_AUTO_COMPACT", "").strip().lower() in {"1", "true", "yes", "on"}:
+        return False
+    return next((s.autocompact for s in sources if s.autocompact is not None), True)
 
 
 def _fallbacks(sources: tuple[FileSettings, ...], model: str) -> tuple[str, ...]:
@@ -180,6 +195,20 @@ def _whole(environ: Mapping[str, str], name: str, notices: list[str]) -> int | N
         notices.append(f"{name} is left out: it is no whole number.")
         return None
     return int(written)
+
+
+def _percent(environ: Mapping[str, str], name: str, notices: list[str]) -> float | None:
+    written = environ.get(name, "").strip().removesuffix("%")
+    if not written:
+        return None
+    try:
+        share = float(written)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 100:
+        notices.append(f"{name} is left out: it is no percentage.")
+        return None
+    return share
 
 
 def _dollars(environ: Mapping[str, str], name: str, notices: list[str]) -> float | None:
