@@ -11,6 +11,7 @@ from agent_kernel.events import BaseEvent, RunFinished, RunStarted
 from agent_kernel.ledger import Ledger
 from agent_kernel.messages import Usage
 from agent_kernel.prompt.build import Surroundings, look_around
+from agent_kernel.prompt.instructions import NotePlaces
 from agent_kernel.store.run_log import RunLog
 from agent_kernel.tools.files_read import files_read
 from agent_kernel.wire import RunSnapshot
@@ -139,11 +140,24 @@ class Book:
         around, parts = self._around, self._parts()
         if around is None:
             folder = parts.settings.user_skills.parent
-            now, may_read = parts.clock.now(), parts.gate.may_read
-            around = await look_around(parts.cwd, folder, now, may_read=may_read)
+            settings = parts.settings
+            around = await look_around(
+                parts.cwd,
+                folder,
+                parts.clock.now(),
+                places=NotePlaces(
+                    parts.cwd,
+                    folder,
+                    settings.managed_folder,
+                    settings.managed_notes,
+                    settings.note_excludes,
+                ),
+                style=settings.output_style,
+                may_read=parts.gate.may_read,
+            )
             self._around = around
             if around.notice:
-                self.ledger.warn("notes_cut", around.notice)
+                self.ledger.warn("notes", around.notice)
         return around
 
     def warn_of_skills(self) -> None:

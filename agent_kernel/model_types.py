@@ -11,10 +11,14 @@ from agent_kernel.messages import AssistantContent, Frozen, Usage, UserContent
 
 
 class SystemBlock(Frozen):
-    """One block of the system prompt; ``cache`` asks for a cache breakpoint at its end."""
+    """One block of the system prompt; ``cache`` asks for a cache breakpoint at its end.
+
+    ``volatile``: it may change from turn to turn, so nothing is marked behind it.
+    """
 
     text: str
     cache: bool = False
+    volatile: bool = False
 
 
 class ToolSpec(Frozen):

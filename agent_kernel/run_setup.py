@@ -183,8 +183,9 @@ async def config_of(
         skills=any(tool.name == "Skill" for tool in tools),
         # Not whether somebody can answer just now: that comes and goes, and the prompt stays.
         can_ask=not isinstance(parts.approver, NoApprover),
+        language=settings.language,
     )
-    prompt = build_prompt(facts, around)
+    prompt = build_prompt(facts, around, parts.prompt)
     return QueryConfig(
         model=model,
         context=context,

@@ -13,10 +13,10 @@ from agent_kernel.book import Book
 from agent_kernel.compacting import ContextReport, compaction, report_of
 from agent_kernel.context.text import clean_text
 from agent_kernel.events import Event, RunFinished, RunStarted, SkillStarted
-from agent_kernel.ledger import Ledger
 from agent_kernel.loop.budget import Budget
 from agent_kernel.loop.query import query
 from agent_kernel.messages import TextBlock
+from agent_kernel.prompt.build import PromptChoice
 from agent_kernel.protocols import (
     Approver,
     Clock,
@@ -70,6 +70,7 @@ class AgentSession:
         model: str | None = None,
         gate: PermissionGate | None = None,
         tools: Sequence[Tool] | None = None,
+        prompt: PromptChoice | None = None,
     ) -> None:
         self._given = Given(
             cwd=Path(cwd or Path.cwd()).absolute(),
@@ -84,6 +85,7 @@ class AgentSession:
             ids=ids,
             gate=gate,
             tools=tuple(tools) if tools is not None else None,
+            prompt=prompt,
         )
         self._lock = threading.RLock()
         self._parts: Parts | None = None
@@ -103,17 +105,13 @@ class AgentSession:
             if self._parts is None:
                 self._parts = build_parts(self._given)
                 for notice in self._parts.notices:
-                    self._ledger.warn("settings", notice)
+                    self._book.ledger.warn("settings", notice)
             return self._parts
 
     @property
     def session_id(self) -> str:
         """Any thread."""
-        return self._ledger.session_id
-
-    @property
-    def _ledger(self) -> Ledger:
-        return self._book.ledger
+        return self._book.ledger.session_id
 
     @property
     def gate(self) -> PermissionGate:
@@ -385,7 +383,7 @@ class AgentSession:
             pending=active.log.pending() if active is not None and on else (),
             mode=active.control.mode if active is not None and on else self.mode,
             model=self._status or self.parts.likely_status(self.model),
-            saved=self._ledger.saved,
+            saved=self._book.ledger.saved,
         )
 
     def run_snapshot(self, run_id: str) -> RunSnapshot | None:

@@ -16,6 +16,7 @@ from agent_kernel.context.window import WindowSettings
 from agent_kernel.errors import SettingsError
 from agent_kernel.events import PermissionRequested
 from agent_kernel.messages import Usage
+from agent_kernel.prompt.build import PromptChoice
 from agent_kernel.protocols import (
     ApprovalAnswer,
     Approver,
@@ -69,6 +70,7 @@ class Given:
     ids: Ids | None = None
     gate: PermissionGate | None = None
     tools: tuple[Tool, ...] | None = None
+    prompt: PromptChoice | None = None
 
 
 @dataclass
@@ -88,6 +90,7 @@ class Parts:
     scrub: Callable[[str], str]
     tools: tuple[Tool, ...]
     attachments: tuple[AttachmentSource, ...]
+    prompt: PromptChoice | None = None
     trust: Trust | None = None
     learn_secret: Callable[[str], None] = field(default=lambda _value: None)
     given_client: ModelClient | None = None
@@ -172,6 +175,7 @@ def build_parts(given: Given) -> Parts:
         learn_secret=scrubber.learn,
         tools=_tools() if given.tools is None else given.tools,
         attachments=_attachments(),
+        prompt=given.prompt,
         trust=trust,
         given_client=given.model_client,
         notebook=given.notebook,

@@ -31,11 +31,13 @@ def build_body(request: ModelRequest, facts: ModelFacts) -> Json:
     if facts.capabilities.known:
         max_tokens = min(max_tokens, limit)
     system = [{"type": "text", "text": IDENTITY}]
-    static_end = 0
+    static_end = steady_end = 0
     for number, block in enumerate(request.system, start=1):
         system.append({"type": "text", "text": block.text})
         if block.cache and not static_end:
             static_end = number
+        if not block.volatile:
+            steady_end = number
     body: Json = {
         "model": request.model,
         "max_tokens": max_tokens,
@@ -55,7 +57,7 @@ def build_body(request: ModelRequest, facts: ModelFacts) -> Json:
     thinking = thinking_of(request.thinking_budget, max_tokens, facts)
     if thinking is not None:
         body["thinking"] = thinking
-    place_marks(body, static_end=static_end)
+    place_marks(body, static_end=static_end, steady_end=steady_end)
     return body
 
 
@@ -72,9 +74,10 @@ def thinking_of(budget: int | None, max_tokens: int, facts: ModelFacts) -> Json 
     return {"type": "enabled", "budget_tokens": clamped} if clamped >= MIN_THINKING else None
 
 
-def place_marks(body: Json, *, static_end: int = 0) -> None:
+def place_marks(body: Json, *, static_end: int = 0, steady_end: int = -1) -> None:
     """Put the cache marks, the only place that does: static part, system, tools, newest message.
 
+    The ends are indexes of system blocks; what follows ``steady_end`` may change every turn.
     Whatever marks the body had are taken away first, and no more than four are put.
     """
     system: list[Json] = body.get("system") or []
@@ -86,7 +89,7 @@ def place_marks(body: Json, *, static_end: int = 0) -> None:
     newest = messages[-1]["content"] if messages else []
     ends = [
         system[static_end] if 0 < static_end < len(system) else None,
-        system[-1] if system else None,
+        system[steady_end] if system else None,
         tools[-1] if tools else None,
         next((block for block in reversed(newest) if _takes_mark(block)), None),
     ]

@@ -2,114 +2,163 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from agent_kernel.prompt.notes_text import imports, rule_text, without_comments
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 MAX_CHARS = 100_000
 """Of all files together."""
 
 MAX_HOPS = 4
-NAMES = ("CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
+MAX_RULES = 200
+"""Files of one folder of rules."""
 
-_COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
-_IMPORT = re.compile(r"(?<![\w`@])@((?:~/|\./|\.\./|/)?[\w][\w./~+-]*|~/[\w./+-]+)")
+SHARED = ("CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md")
+LOCAL = "CLAUDE.local.md"
 
 
 @dataclass
 class Instructions:
-    """``text`` in reading order, nearest file last; ``files`` that went in; ``cut`` if not all."""
+    """``text`` in reading order, nearest file last; ``files`` that went in; ``cut`` if not all.
+
+    ``left_out`` are imports that lead out of what may be read.
+    """
 
     text: str = ""
     files: list[Path] = field(default_factory=list)
     cut: bool = False
+    left_out: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class NotePlaces:
+    """Where notes come from. ``excludes`` are patterns of absolute paths, as in ``.gitignore``."""
+
+    cwd: Path
+    user_folder: Path
+    managed_folder: Path | None = None
+    managed_text: str = ""
+    excludes: tuple[str, ...] = ()
 
 
 def read_instructions(
     cwd: Path,
     user_folder: Path,
     *,
+    places: NotePlaces | None = None,
     limit: int = MAX_CHARS,
     may_read: Callable[[Path], bool] = lambda _path: True,
 ) -> Instructions:
-    """The person's own file, then those of the folders from the root down to ``cwd``.
+    """The administrator's notes, the person's, then those of the folders from the root to ``cwd``.
 
-    A file is read once, by its real path. Files outside the home folder and the project that are
-    imported with ``@path`` are left out, and so is what ``may_read`` forbids. Outside of the
-    project only Markdown is taken: a checkout may hold links, or imports, of a person's keys.
-    What cannot be read is skipped.
+    In each folder the shared files come first, then its rules that hold everywhere, then
+    ``CLAUDE.local.md``. A file is read once, by its real path. What a project's file imports from
+    outside the project and the person's folder is left out, and so is what ``may_read`` forbids.
+    Outside of the project only Markdown is taken: a checkout may hold links, or imports, of a
+    person's keys. What cannot be read is skipped.
     """
-    found = Instructions()
-    seen: set[Path] = set()
-    project = _root(cwd)
-    parts: list[str] = []
-    for path in _candidates(cwd, user_folder):
-        allowed = (user_folder,) if path.parent == user_folder else (project, user_folder)
-        for file, text in _read(path, allowed, seen, may_read, project, hops=0):
-            found.files.append(file)
-            parts.append(f"Contents of {file}:\n\n{text}")
+    reader = _Reader(places or NotePlaces(cwd, user_folder), may_read)
+    parts = list(reader.all())
     text = "\n\n".join(parts)
     if len(text) > limit:
-        found.cut = True
+        reader.found.cut = True
         # The nearest files matter most, and they come last.
         text = f"(The beginning of these notes is left out.)\n\n{text[-limit:]}"
-    found.text = text
-    return found
+    reader.found.text = text
+    return reader.found
+
+
+class _Reader:
+    def __init__(self, places: NotePlaces, may_read: Callable[[Path], bool]) -> None:
+        self._places = places
+        self._may_read = may_read
+        self._project = _root(places.cwd)
+        self._excluded = GitIgnoreSpec.from_lines(places.excludes)
+        self._seen: set[Path] = set()
+        self.found = Instructions()
+
+    def all(self) -> Iterator[str]:
+        places = self._places
+        if places.managed_text.strip():
+            yield f"From the administrator:\n\n{without_comments(places.managed_text)}"
+        if places.managed_folder is not None:
+            # A project's settings cannot leave out what others wrote for all projects.
+            yield from self._file(places.managed_folder / "CLAUDE.md", None, keeps=True)
+        yield from self._file(places.user_folder / "CLAUDE.md", None, keeps=True)
+        yield from self._rules(places.user_folder / "rules", None, keeps=True)
+        theirs = (self._project, places.user_folder)
+        for folder in reversed((places.cwd, *places.cwd.parents)):
+            for name in SHARED:
+                yield from self._file(folder / name, theirs)
+            if folder / ".claude" != places.user_folder:
+                yield from self._rules(folder / ".claude" / "rules", theirs)
+            yield from self._file(folder / LOCAL, theirs)
+
+    def _rules(
+        self, folder: Path, allowed: tuple[Path, ...] | None, *, keeps: bool = False
+    ) -> Iterator[str]:
+        """Rules that hold everywhere; those with ``paths`` wait for a file they are about."""
+        try:
+            files = sorted(path for path in folder.rglob("*.md") if path.is_file())[:MAX_RULES]
+        except OSError:
+            return
+        for path in files:
+            yield from self._file(path, allowed, keeps=keeps, is_rule=True)
+
+    def _file(
+        self,
+        path: Path,
+        allowed: tuple[Path, ...] | None,
+        *,
+        hops: int = 0,
+        keeps: bool = False,
+        is_rule: bool = False,
+    ) -> Iterator[str]:
+        """A file behind what it imports. ``allowed`` None: it may import from anywhere."""
+        text = self._read(path, keeps=keeps)
+        if text is not None and is_rule:
+            text = rule_text(text)
+        if text is None:
+            return
+        if hops < MAX_HOPS:
+            for target in imports(text):
+                imported = _target(path.parent, target)
+                if imported is None:
+                    continue
+                if allowed is None or _is_inside(imported, allowed):
+                    yield from self._file(imported, allowed, hops=hops + 1, keeps=keeps)
+                elif imported.is_file():
+                    self.found.left_out.append(f"@{target} in {path}")
+        text = without_comments(text)
+        if text:
+            self.found.files.append(path)
+            yield f"Contents of {path}:\n\n{text}"
+
+    def _read(self, path: Path, *, keeps: bool) -> str | None:
+        try:
+            real = path.resolve()
+            if real.suffix.lower() != ".md" and not _is_inside(real, (self._project,)):
+                return None
+            if not keeps and self._excluded.match_file(str(path).lstrip("/")):
+                return None
+            if real in self._seen or not self._may_read(path) or not real.is_file():
+                return None
+            if real.stat().st_size > MAX_FILE_BYTES:
+                return None
+            text = real.read_text(encoding="utf-8-sig", errors="replace")
+        except (OSError, RuntimeError, ValueError):
+            return None
+        self._seen.add(real)
+        return text
 
 
 def _root(cwd: Path) -> Path:
     return next((f for f in (cwd, *cwd.parents) if (f / ".git").exists()), cwd)
-
-
-def _candidates(cwd: Path, user_folder: Path) -> Iterator[Path]:
-    yield user_folder / "CLAUDE.md"
-    for folder in reversed((cwd, *cwd.parents)):
-        for name in NAMES:
-            yield folder / name
-
-
-def _read(
-    path: Path,
-    allowed: tuple[Path, ...],
-    seen: set[Path],
-    may_read: Callable[[Path], bool],
-    project: Path,
-    *,
-    hops: int,
-) -> Iterator[tuple[Path, str]]:
-    try:
-        real = path.resolve()
-        if real.suffix.lower() != ".md" and not _is_inside(real, (project,)):
-            return
-        if not may_read(path):
-            return
-        if real in seen or not real.is_file() or real.stat().st_size > MAX_FILE_BYTES:
-            return
-        text = real.read_text(encoding="utf-8-sig", errors="replace")
-    except (OSError, RuntimeError, ValueError):
-        return
-    seen.add(real)
-    text = _COMMENT.sub("", text).strip()
-    if hops < MAX_HOPS:
-        for target in _imports(text):
-            imported = _target(path.parent, target)
-            if imported is not None and _is_inside(imported, allowed):
-                yield from _read(imported, allowed, seen, may_read, project, hops=hops + 1)
-    if text:
-        yield path, text
-
-
-def _imports(text: str) -> Iterator[str]:
-    """``@path`` outside code spans and fences."""
-    fenced = False
-    for line in text.splitlines():
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        elif not fenced:
-            for match in _IMPORT.finditer(re.sub(r"`[^`]*`", "", line)):
-                yield match.group(1).rstrip(".,;:")
 
 
 def _target(folder: Path, target: str) -> Path | None:

@@ -29,6 +29,11 @@ class FileSettings(BaseModel):
     fallbacks: tuple[str, ...] | None = None
     autocompact: bool | None = None
     autocompact_window: int | None = None
+    language: str | None = None
+    output_style: str | None = None
+    notes: str | None = None
+    note_excludes: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
     mode: PermissionMode | None = None
     bypass_disabled: bool = False
     allow: tuple[str, ...] = ()
@@ -114,10 +119,20 @@ def _interpret(source: FileSource, path: Path, root: Path, content: dict[str, An
     def skip(place: str, why: str) -> None:
         notices.append(f"{path}: {place} is left out: {why}.")
 
-    model = content.get("model")
-    if model is not None and not (isinstance(model, str) and model.strip()):
-        skip("model", "it is no text")
-        model = None
+    def text(key: str) -> str | None:
+        value = content.get(key)
+        if value is None or (isinstance(value, str) and value.strip()):
+            return value
+        skip(key, "it is no text")
+        return None
+
+    model = text("model")
+    excludes = _names(content.get("claudeMdExcludes"))
+    if excludes is None and "claudeMdExcludes" in content:
+        skip("claudeMdExcludes", "it is no list of texts")
+    env = _env(content.get("env"))
+    if env is None:
+        skip("env", "it is no object of texts")
     fallbacks = _names(content.get("fallbackModel"))
     if fallbacks is None and "fallbackModel" in content:
         skip("fallbackModel", "it is neither a text nor a list of texts")
@@ -161,6 +176,11 @@ def _interpret(source: FileSource, path: Path, root: Path, content: dict[str, An
         fallbacks=fallbacks,
         autocompact=autocompact,
         autocompact_window=window,
+        language=text("language"),
+        output_style=text("outputStyle"),
+        notes=text("claudeMd") if source == "managed" else None,
+        note_excludes=excludes or (),
+        env=env or (),
         mode=mode,
         bypass_disabled=permissions.get("disableBypassPermissionsMode") == "disable",
         allow=texts("allow"),
@@ -177,6 +197,20 @@ def _names(written: object) -> tuple[str, ...] | None:
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
         return None
     return tuple(entry.strip() for entry in entries if entry.strip())
+
+
+def _env(value: object) -> tuple[tuple[str, str], ...] | None:
+    """Variables as pairs; None if it is no object of texts and numbers."""
+    if value is None:
+        return ()
+    if not isinstance(value, dict):
+        return None
+    pairs = []
+    for name, item in value.items():
+        if not isinstance(item, str | int | float):
+            return None
+        pairs.append((name, str(item).lower() if isinstance(item, bool) else str(item)))
+    return tuple(pairs)
 
 
 def _known_mode(written: object) -> PermissionMode | None:

@@ -8,12 +8,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agent_kernel.settings.credentials import Credential, find_credential
-from agent_kernel.settings.files import FileSettings, claude_folder, read_sources
+from agent_kernel.settings.files import (
+    FileSettings,
+    claude_folder,
+    managed_folder,
+    read_sources,
+)
 from agent_kernel.settings.home import home_folder
 from agent_kernel.settings.trust import TrustStore
+from agent_kernel.settings.variables import with_settings
 from agent_kernel.vocabulary import PermissionMode, strictest
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -47,7 +53,10 @@ class Permissions(BaseModel):
 
 
 class Settings(BaseModel):
-    """A snapshot. ``notices`` say what was skipped and why; show each once."""
+    """A snapshot. ``notices`` say what was skipped and why; show each once.
+
+    ``variables`` are for the programs that tools start, as pairs; they may hold keys.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -73,6 +82,12 @@ class Settings(BaseModel):
     project_skills: tuple[Path, ...] = ()
     permissions: tuple[Permissions, ...] = ()
     bypass_allowed: bool = True
+    language: str = ""
+    output_style: str = ""
+    managed_folder: Path | None = None
+    managed_notes: str = ""
+    note_excludes: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = Field(default=(), repr=False)
     notices: tuple[str, ...] = ()
 
     @property
@@ -96,6 +111,11 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
     user = claude_folder(env)
     sources = read_sources(cwd, user)
     notices = [notice for source in sources for notice in source.notices]
+    variables = with_settings(env, sources, notices, trust=TrustStore(home))
+    ours = any(name.startswith("ANTHROPIC_") for name in variables)
+    # The chain of the client's library holds for the process's own environment only.
+    for_key = {**variables, **env} if ours else env
+    env = {**variables, **env}
     base_url = env.get("ANTHROPIC_BASE_URL", "").strip().rstrip("/") or None
     model = env.get("ANTHROPIC_MODEL", "").strip() or _first(sources, "model") or DEFAULT_MODEL
     bypass_allowed = not any(source.bypass_disabled for source in sources)
@@ -105,7 +125,7 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
         home=home,
         model=resolve_model(model),
         base_url=base_url,
-        credential=find_credential(env, home, base_url),
+        credential=find_credential(for_key, home, base_url),
         mode=_mode(sources, notices, TrustStore(home), bypass_allowed=bypass_allowed),
         fallback_models=_fallbacks(sources, resolve_model(model)),
         max_output_tokens=_whole(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", notices) or None,
@@ -134,6 +154,12 @@ def load_settings(cwd: Path, environ: Mapping[str, str] | None = None) -> Settin
             for source in sources
         ),
         bypass_allowed=bypass_allowed,
+        language=_first(sources, "language") or "",
+        output_style=_first(sources, "output_style") or "",
+        managed_folder=managed_folder(),
+        managed_notes="\n\n".join(source.notes for source in sources if source.notes),
+        note_excludes=tuple(item for source in sources for item in source.note_excludes),
+        variables=tuple(variables.items()),
         notices=tuple(notices),
     )
 
