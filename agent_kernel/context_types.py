@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from agent_kernel.events import Event
 from agent_kernel.messages import Usage
-from agent_kernel.model_types import ApiMessage, Capabilities
+from agent_kernel.model_types import ApiMessage, Capabilities, ClearToolUses
 from agent_kernel.tool_types import ToolContext
 
 CompactTrigger = Literal["manual", "auto", "reactive"]
@@ -45,8 +45,8 @@ class ContextKeeper(Protocol):
         ...
 
     @property
-    def clears_on_server(self) -> bool:
-        """Whether the request asks the endpoint to clear old tool results itself (SPEC C3)."""
+    def clearing(self) -> ClearToolUses | None:
+        """What the request asks the endpoint to clear by itself, if it can (SPEC C3)."""
         ...
 
     def tokens(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SkipValidation
 
 from agent_kernel.errors import ModelErrorKind
 from agent_kernel.messages import AssistantContent, Frozen, Usage, UserContent
@@ -42,21 +42,31 @@ class ApiAssistantMessage(Frozen):
 ApiMessage = Annotated[ApiUserMessage | ApiAssistantMessage, Field(discriminator="role")]
 
 
+class ClearToolUses(Frozen):
+    """What an endpoint may leave out by itself once a request has ``above`` tokens: the results of
+    these ``tools``, except for the newest ``keep`` of all calls."""
+
+    tools: tuple[str, ...]
+    above: int
+    keep: int
+
+
 class ModelRequest(Frozen):
     """One call. ``messages`` are normalised (SPEC M3); ``max_tokens`` None: the model's own.
 
     The adapter places the cache marks (at most 4, by one function) and the identity prefix.
-    ``clear_tool_uses``: let the endpoint clear old tool results, if it can.
+    ``clear_tool_uses``: for an endpoint that can.
     """
 
     model: str
     system: tuple[SystemBlock, ...] = ()
-    messages: tuple[ApiMessage, ...]
+    # Made for this request, and many: looking at each again would cost more than all the rest.
+    messages: SkipValidation[tuple[ApiMessage, ...]]
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int | None = None
     thinking_budget: int | None = None
     stop_sequences: tuple[str, ...] = ()
-    clear_tool_uses: bool = False
+    clear_tool_uses: ClearToolUses | None = None
 
 
 class Capabilities(Frozen):

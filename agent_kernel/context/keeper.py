@@ -13,6 +13,7 @@ from agent_kernel.context.api_rounds import (
 from agent_kernel.context.breaker import Breaker
 from agent_kernel.context.invoked import invoked_skills
 from agent_kernel.context.plain import MessageLog
+from agent_kernel.context.stale import KEPT, REPEATABLE
 from agent_kernel.context.summary import GO_ON, OPENING, SummaryFailed, summarise
 from agent_kernel.context.text import reminder
 from agent_kernel.context.tokens import estimate_message
@@ -28,7 +29,7 @@ from agent_kernel.messages import (
     Usage,
     UserMessage,
 )
-from agent_kernel.model_types import ApiMessage
+from agent_kernel.model_types import ApiMessage, ClearToolUses
 from agent_kernel.protocols import Hooks
 from agent_kernel.tool_types import ToolContext
 
@@ -78,8 +79,11 @@ class Keeper:
         return Window.of(self.run.capabilities, self._settings)
 
     @property
-    def clears_on_server(self) -> bool:
-        return self.run.capabilities.context_management
+    def clearing(self) -> ClearToolUses | None:
+        if not self.run.capabilities.context_management:
+            return None
+        above = self.window.autocompact // 2
+        return ClearToolUses(tools=tuple(sorted(REPEATABLE)), above=above, keep=KEPT)
 
     @property
     def view(self) -> View:
@@ -105,7 +109,7 @@ class Keeper:
 
     async def before_request(self) -> bool:
         self._view.sync()
-        if not self.clears_on_server:
+        if self.clearing is None:
             self._view.clear_stale()
         window = self.window
         self._warn(window)

@@ -11,7 +11,7 @@ from agent_kernel.context.text import reminder
 from agent_kernel.context.tokens import count_tokens
 from agent_kernel.context_types import CompactTrigger, ContextRun
 from agent_kernel.messages import Message, TextBlock, Usage, UserMessage
-from agent_kernel.model_types import ApiMessage
+from agent_kernel.model_types import ApiMessage, ClearToolUses
 
 
 class MessageLog(Protocol):
@@ -29,7 +29,7 @@ class MessageLog(Protocol):
 class PlainKeeper:
     """Sends what there is (the ``ContextKeeper`` seam)."""
 
-    clears_on_server = False
+    clearing: ClearToolUses | None = None
 
     def __init__(self, log: MessageLog) -> None:
         self._log = log

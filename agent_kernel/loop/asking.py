@@ -84,7 +84,7 @@ class Asking:
             tools=self.config.specs,
             max_tokens=self.choice.max_tokens,
             thinking_budget=self.choice.thinking_budget,
-            clear_tool_uses=self.keeper.clears_on_server,
+            clear_tool_uses=self.keeper.clearing,
         )
 
     async def ask(self, turn: int) -> tuple[Reply, Dispatch]:

@@ -20,7 +20,7 @@ from agent_kernel.errors import ModelErrorKind, SettingsError
 from agent_kernel.model.capabilities import ModelFacts, facts_from_endpoint, facts_from_table
 from agent_kernel.model.failures import failure_of_status
 from agent_kernel.model.reading import ReplyReader
-from agent_kernel.model.request import build_body
+from agent_kernel.model.request import WrittenMessages, build_body
 from agent_kernel.model_types import Capabilities, ModelRequest, ReplyEvent, ReplyFailed
 from agent_kernel.settings.credentials import DEFAULT_BASE_URL, Credential
 from agent_kernel.settings.secrets import without_lone_surrogates
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import httpx2
     from anthropic import AsyncAnthropic
 
+CLEARING = "context_management"
 CONNECT_TIMEOUT = 15.0
 WRITE_TIMEOUT = 120.0
 _LOOK_UP_TIMEOUT = 10.0
@@ -62,21 +63,27 @@ class AnthropicClient:
         self._clients: dict[asyncio.AbstractEventLoop, AsyncAnthropic] = {}
         self._facts: dict[str, ModelFacts] = {}
         self._no_thinking: set[str] = set()
+        self._no_clearing: set[str] = set()
+        self._written = WrittenMessages()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         """Stream one reply; see the protocol. Closing the iterator closes the connection."""
         facts = await self._facts_of(request.model)
-        body = build_body(request, facts)
+        body = build_body(request, facts, self._written)
         attempt = self._attempt(body)
         try:
             first = await anext(attempt)
-            if "thinking" in body and _refuses_thinking(first):
-                # Nothing was shown yet: leave it out, now and from here on.
-                self._no_thinking.add(request.model)
-                del body["thinking"]
-                await attempt.aclose()
-                attempt = self._attempt(body)
-                first = await anext(attempt)
+            # Nothing was shown yet: leave out what is not known here, now and from here on.
+            for name, refuses, models in (
+                (CLEARING, _refuses_clearing, self._no_clearing),
+                ("thinking", _refuses_thinking, self._no_thinking),
+            ):
+                if name in body and refuses(first):
+                    models.add(request.model)
+                    del body[name]
+                    await attempt.aclose()
+                    attempt = self._attempt(body)
+                    first = await anext(attempt)
             yield first
             async for event in attempt:
                 yield event
@@ -113,7 +120,7 @@ class AnthropicClient:
         try:
             client = await self._client()
             async with client.messages.with_streaming_response.create(
-                **body, stream=True
+                **_plain(body), stream=True, **_beta(body)
             ) as response:
                 events = anthropic.AsyncStream.raw_events(response.http_response)
                 async for line in events:
@@ -163,8 +170,13 @@ class AnthropicClient:
         facts = self._facts.get(model)
         if facts is None:
             facts = await self._ask_facts(model)
+        refused: dict[str, bool] = {}
         if model in self._no_thinking:
-            told = facts.capabilities.model_copy(update={"thinking": False})
+            refused["thinking"] = False
+        if model in self._no_clearing:
+            refused[CLEARING] = False
+        if refused:
+            told = facts.capabilities.model_copy(update=refused)
             return facts.model_copy(update={"capabilities": told})
         return facts
 
@@ -260,6 +272,26 @@ def _refuses_thinking(event: ReplyEvent) -> bool:
     return "thinking" in text and any(
         words in text for words in ("not support", "unsupported", "unknown", "unexpected", "extra")
     )
+
+
+def _refuses_clearing(event: ReplyEvent) -> bool:
+    """Whether the server does not know how to clear old tool results."""
+    if not isinstance(event, ReplyFailed) or event.status not in (400, 422):
+        return False
+    text = event.message.lower().replace("-", "_")
+    return CLEARING in text or "anthropic_beta" in text
+
+
+def _plain(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != CLEARING}
+
+
+def _beta(body: dict[str, Any]) -> dict[str, Any]:
+    """What the library's plain method has no parameter for."""
+    if CLEARING not in body:
+        return {}
+    headers = {"anthropic-beta": "context-management-2025-06-27"}
+    return {"extra_headers": headers, "extra_body": {CLEARING: body[CLEARING]}}
 
 
 def _broken(error: Exception, *, started: bool) -> ReplyFailed:

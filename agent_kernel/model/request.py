@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agent_kernel.messages import (
@@ -14,7 +15,7 @@ from agent_kernel.messages import (
     UserContent,
 )
 from agent_kernel.model.capabilities import ModelFacts
-from agent_kernel.model_types import ModelRequest
+from agent_kernel.model_types import ApiMessage, ClearToolUses, ModelRequest, ToolSpec
 
 Json = dict[str, Any]
 
@@ -24,7 +25,32 @@ MIN_THINKING = 1024
 _MARK = {"type": "ephemeral"}
 
 
-def build_body(request: ModelRequest, facts: ModelFacts) -> Json:
+class WrittenMessages:
+    """The messages of the newest request as JSON, since the next one has almost all of them.
+
+    Told apart by identity: a request keeps the messages that did not change.
+    """
+
+    def __init__(self) -> None:
+        self._messages: tuple[ApiMessage, ...] = ()
+        self._written: list[Json] = []
+
+    def of(self, messages: tuple[ApiMessage, ...]) -> list[Json]:
+        """The last one is made anew each time, because it gets a cache mark."""
+        head = messages[:-1]
+        same = 0
+        for one, other in zip(self._messages, head, strict=False):
+            if one is not other:
+                break
+            same += 1
+        written = [*self._written[:same], *map(_message, head[same:])]
+        self._messages, self._written = head, written
+        return [*written, *map(_message, messages[-1:])]
+
+
+def build_body(
+    request: ModelRequest, facts: ModelFacts, written: WrittenMessages | None = None
+) -> Json:
     """The whole body. Equal requests give equal bytes, so that the prompt cache holds."""
     limit = facts.capabilities.max_output_tokens
     max_tokens = request.max_tokens or limit
@@ -42,10 +68,7 @@ def build_body(request: ModelRequest, facts: ModelFacts) -> Json:
         "model": request.model,
         "max_tokens": max_tokens,
         "system": system,
-        "messages": [
-            {"role": message.role, "content": [_block(block) for block in message.content]}
-            for message in request.messages
-        ],
+        "messages": (written or WrittenMessages()).of(request.messages),
     }
     if request.tools:
         body["tools"] = [
@@ -57,8 +80,28 @@ def build_body(request: ModelRequest, facts: ModelFacts) -> Json:
     thinking = thinking_of(request.thinking_budget, max_tokens, facts)
     if thinking is not None:
         body["thinking"] = thinking
-    place_marks(body, static_end=static_end, steady_end=steady_end)
+    if request.clear_tool_uses is not None and facts.capabilities.context_management:
+        body["context_management"] = _clearing(request.clear_tool_uses, request.tools)
+    place_marks(
+        body, static_end=static_end, steady_end=steady_end, written=len(body["messages"]) - 1
+    )
     return body
+
+
+def _clearing(wanted: ClearToolUses, tools: Sequence[ToolSpec]) -> Json:
+    edit: Json = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": wanted.above},
+        "keep": {"type": "tool_uses", "value": wanted.keep},
+    }
+    excluded = [tool.name for tool in tools if tool.name not in wanted.tools]
+    if excluded:
+        edit["exclude_tools"] = excluded
+    return {"edits": [edit]}
+
+
+def _message(message: ApiMessage) -> Json:
+    return {"role": message.role, "content": [_block(block) for block in message.content]}
 
 
 def thinking_of(budget: int | None, max_tokens: int, facts: ModelFacts) -> Json | None:
@@ -74,16 +117,17 @@ def thinking_of(budget: int | None, max_tokens: int, facts: ModelFacts) -> Json 
     return {"type": "enabled", "budget_tokens": clamped} if clamped >= MIN_THINKING else None
 
 
-def place_marks(body: Json, *, static_end: int = 0, steady_end: int = -1) -> None:
+def place_marks(body: Json, *, static_end: int = 0, steady_end: int = -1, written: int = 0) -> None:
     """Put the cache marks, the only place that does: static part, system, tools, newest message.
 
     The ends are indexes of system blocks; what follows ``steady_end`` may change every turn.
-    Whatever marks the body had are taken away first, and no more than four are put.
+    Whatever marks the body had are taken away first, and no more than four are put. ``written``:
+    so many messages at the head are known to have none.
     """
     system: list[Json] = body.get("system") or []
     tools: list[Json] = body.get("tools") or []
     messages: list[Json] = body.get("messages") or []
-    blocks = [block for message in messages for block in message["content"]]
+    blocks = [block for message in messages[written:] for block in message["content"]]
     for block in (*system, *tools, *blocks):
         block.pop("cache_control", None)
     newest = messages[-1]["content"] if messages else []
