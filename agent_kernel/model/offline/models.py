@@ -8,7 +8,10 @@ MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5")
 
 
 def model_info(name: str) -> dict[str, Any]:
-    """A model of the list; all that a script can show is supported."""
+    """A model of the list; all that a script can show is supported.
+
+    Clearing old results is told of one line of models only: it leaves ours nothing to do.
+    """
     yes = {"supported": True}
     return {
         "type": "model",
@@ -21,5 +24,6 @@ def model_info(name: str) -> dict[str, Any]:
         "capabilities": {
             "image_input": yes,
             "thinking": {"supported": True, "types": {"enabled": yes, "adaptive": yes}},
+            "context_management": {"supported": "opus" in name},
         },
     }
