@@ -9,7 +9,9 @@ from agent_kernel.model_types import ClearToolUses, ModelRequest, ReplyFinished,
 from agent_kernel.testing.model import a_request
 
 CLEAR = ClearToolUses(tools=tuple(sorted(REPEATABLE)), above=80_000, keep=5)
-TOOLS = tuple(ToolSpec(name=n, description=n, input_schema={}) for n in ("Read", "Write"))
+TOOLS = tuple(
+    ToolSpec(name=n, description=n, input_schema={"type": "object"}) for n in ("Read", "Write")
+)
 
 
 def clearing(model: str) -> ModelRequest:
