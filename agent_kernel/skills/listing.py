@@ -34,8 +34,8 @@ class SkillListing:
             command
             for command in await context.commands.list()
             if command.model_invocable
-            and command.info.shadowed_by is None
-            and command.info.name not in seen
+            and (info := command.info).shadowed_by is None
+            and info.name not in seen
             and _applies(command, context)
         ]
         if not fresh:
