@@ -63,3 +63,30 @@ def test_language_style_and_notes_come_from_settings(own_home: Path, tmp_path: P
     said = " ".join(settings.notices)
     assert "env is left out" in said
     assert "language is left out" in said
+
+
+def test_the_window_and_when_it_is_summarised_can_be_set(own_home: Path, tmp_path: Path) -> None:
+    assert load(own_home, tmp_path).autocompact
+    write(
+        own_home / ".claude" / "settings.json", autoCompactEnabled=False, autoCompactWindow=150_000
+    )
+    settings = load(own_home, tmp_path)
+    assert not settings.autocompact
+    assert settings.autocompact_window == 150_000
+    settings = load(
+        own_home,
+        tmp_path,
+        CLAUDE_CODE_MAX_CONTEXT_TOKENS="32768",
+        CLAUDE_CODE_AUTO_COMPACT_WINDOW="300000",
+        CLAUDE_AUTOCOMPACT_PCT_OVERRIDE="60",
+    )
+    assert settings.context_window == 32_768
+    assert settings.autocompact_window == 300_000
+    assert settings.autocompact_percent == 60
+    write(own_home / ".claude" / "settings.json", autoCompactEnabled="no", autoCompactWindow=5)
+    settings = load(own_home, tmp_path, CLAUDE_AUTOCOMPACT_PCT_OVERRIDE="all")
+    assert (settings.autocompact, settings.autocompact_window) == (True, None)
+    said = " ".join(settings.notices)
+    for name in ("autoCompactEnabled", "autoCompactWindow", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"):
+        assert f"{name} is left out" in said
+    assert not load(own_home, tmp_path, DISABLE_AUTO_COMPACT="1").autocompact
