@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from agent_kernel.loop.budget import Budget
     from agent_kernel.session import AgentSession
 
 __version__ = "0.1.0"
 
-__all__ = ["AgentSession", "__version__", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = [
+    "AgentSession",
+    "Budget",
+    "__version__",
+    "load_ipython_extension",
+    "unload_ipython_extension",
+]
 
-_EXPORTS = {"AgentSession": "agent_kernel.session"}
+_EXPORTS = {"AgentSession": "agent_kernel.session", "Budget": "agent_kernel.loop.budget"}
 
 
 def __getattr__(name: str) -> Any:

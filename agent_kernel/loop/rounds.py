@@ -150,7 +150,6 @@ class Rounds:
         if (blind := self.purse.blind_spot()) is not None:
             self._warn("price_unknown", blind)
         if (spent := self.purse.spent()) is not None:
-            self._warn("budget_spent", spent)
             raise Ended(RunEnd.BUDGET_SPENT, spent)
 
     # -- after a reply

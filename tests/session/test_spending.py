@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent_kernel import AgentSession
+from agent_kernel import AgentSession, Budget
 from agent_kernel.events import Event, RunFinished, UsageReported
-from agent_kernel.loop.budget import Budget
 from agent_kernel.messages import Usage
 from agent_kernel.model.offline import Fault
 from agent_kernel.model.scripted import ScriptedServer
