@@ -24,8 +24,8 @@ def parser() -> argparse.ArgumentParser:
         "run",
         help="run a notebook from top to bottom without asking anybody",
         description="Runs all cells in order. What a person would be asked is answered by the "
-        "rules given here; what no rule allows is denied. Exit status 1: a cell or turn failed; "
-        "2: it could not begin.",
+        "rules given here; what no rule allows is denied. Exit status 0: all went well; 1: a cell "
+        "or turn failed; 2: it could not begin; 130: interrupted.",
     )
     run.add_argument("notebook", help="the notebook; it is read and left as it is")
     run.add_argument("--out", help="where the executed copy goes (default: NAME.run.ipynb beside)")
@@ -39,6 +39,22 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--kernel", default="agent_kernel", help="another kernel by its name")
     run.add_argument("--log", metavar="FILE", help="write the events of all turns as JSON lines")
+
+    run.add_argument(
+        "--json", action="store_true", help="JSON lines on the standard output: events, outcome"
+    )
+    which = run.add_mutually_exclusive_group()
+    which.add_argument(
+        "--resume", nargs="?", const="own", metavar="ID",
+        help="go on with a stored conversation: the notebook's own, or this one",
+    )  # fmt: skip
+    which.add_argument(
+        "--continue", dest="newest", action="store_true", help="go on with the newest conversation"
+    )
+
+    listed = commands.add_parser("sessions", help="list the stored conversations of a folder")
+    listed.add_argument("folder", nargs="?", default=".", help="the folder (this one)")
+    listed.add_argument("--json", action="store_true", help="as JSON lines")
 
     demo = commands.add_parser("demo", help="run the tour notebook on the offline model")
     demo.add_argument("--out", help="where the executed copy goes")
@@ -78,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         match options.command:
             case "run":
                 return commands.run(options)
+            case "sessions":
+                return commands.sessions(options)
             case "demo":
                 return commands.demo(options)
             case "lab":

@@ -8,10 +8,18 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from agent_kernel.errors import SettingsError
-from agent_kernel.headless.runner import Plan, run_notebook, tally
+from agent_kernel.headless.runner import (
+    Outcome,
+    Plan,
+    event_line,
+    outcome_line,
+    run_notebook,
+    tally,
+)
 
 TOUR = "tour.ipynb"
 TOUR_POLICY = ("NotebookEdit", "RunCell", "Python")
@@ -31,24 +39,51 @@ def _execute(plan: Plan) -> int:
     return 0 if outcome.ok else 1
 
 
+def _execute_as_json(plan: Plan) -> int:
+    """The same with nothing but JSON lines on the standard output, the outcome last."""
+    plan = replace(plan, on_event=lambda event: _write(event_line(event)))
+    try:
+        outcome = asyncio.run(run_notebook(plan, lambda _text: None))
+    except SettingsError as error:
+        _write(outcome_line(Outcome(problems=[str(error)])))
+        raise
+    _write(outcome_line(outcome, plan.out))
+    return 0 if outcome.ok else 1
+
+
 def run(options: argparse.Namespace) -> int:
     """``agent-kernel run``. Raises ``SettingsError`` for what cannot begin."""
     notebook = Path(options.notebook)
     env = dict(os.environ)
     if options.max_turns is not None:
         env["AGENT_KERNEL_MAX_TURNS"] = str(options.max_turns)
-    return _execute(
-        Plan(
-            notebook=notebook,
-            out=Path(options.out) if options.out else notebook.with_suffix(".run.ipynb"),
-            allow=tuple(options.allow),
-            mode=options.mode,
-            timeout=options.timeout,
-            kernel=options.kernel,
-            env=env,
-            log=Path(options.log) if options.log else None,
-        )
+    plan = Plan(
+        notebook=notebook,
+        out=Path(options.out) if options.out else notebook.with_suffix(".run.ipynb"),
+        allow=tuple(options.allow),
+        mode=options.mode,
+        timeout=options.timeout,
+        kernel=options.kernel,
+        env=env,
+        log=Path(options.log) if options.log else None,
+        resume="newest" if options.newest else options.resume,
     )
+    return _execute_as_json(plan) if options.json else _execute(plan)
+
+
+def sessions(options: argparse.Namespace) -> int:
+    """``agent-kernel sessions``: the stored conversations of this folder."""
+    from agent_kernel.session import AgentSession
+
+    found = AgentSession(cwd=Path(options.folder)).sessions()
+    for summary in found:
+        if options.json:
+            _write(json.dumps(summary.model_dump(mode="json")) + "\n")
+        else:
+            _write(f"{summary.session_id}  {summary.updated}  {summary.title}\n")
+    if not found and not options.json:
+        _write("No conversation of this folder is stored.\n")
+    return 0
 
 
 def demo(options: argparse.Namespace) -> int:

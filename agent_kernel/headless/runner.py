@@ -28,6 +28,7 @@ from agent_kernel.headless.policy import DeclaredPolicy
 from agent_kernel.view.text import StreamingText
 from agent_kernel.vocabulary import PermissionMode, RunEnd
 from agent_kernel.wire import SetParams
+from agent_kernel.wire_sessions import ResumeParams, ResumeResult, SessionsResult
 
 KERNEL = "agent_kernel"
 # Of no use to the reader of a run: the kernel's remarks on its own transport and the like.
@@ -38,7 +39,11 @@ _HELLOS = 6
 
 @dataclass(frozen=True)
 class Plan:
-    """One headless run. ``timeout`` is in seconds per cell; ``env`` is the kernel's environment."""
+    """One headless run. ``timeout`` is in seconds per cell; ``env`` is the kernel's environment.
+
+    ``resume`` is the session to go on with: an id, ``own`` (the notebook's, else the newest) or
+    ``newest``. ``on_event`` hears every event as it comes.
+    """
 
     notebook: Path
     out: Path
@@ -48,12 +53,15 @@ class Plan:
     kernel: str = KERNEL
     env: Mapping[str, str] | None = None
     log: Path | None = None
+    resume: str | None = None
+    on_event: Callable[[Event], object] | None = None
 
 
 @dataclass
 class Outcome:
     """What came of it. ``problems`` are sentences; empty means that all went well."""
 
+    session_id: str = ""
     turns: list[RunFinished] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -159,8 +167,11 @@ class _Runner:
                     break
         finally:
             if self._plan.log is not None:
-                lines = (event.model_dump_json() for event in self._events)
-                self._plan.log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+                lines = (event_line(event) for event in self._events)
+                self._plan.log.write_text("".join(lines), encoding="utf-8")
+            if self._outcome.turns:
+                self._outcome.session_id = self._page.session_id
+                self._page.document.name_session(self._page.session_id)
             # A dead kernel answers no goodbye.
             limit = 5 if await self._manager.is_alive() else 0.1
             with contextlib.suppress(WireError, TimeoutError):
@@ -186,6 +197,22 @@ class _Runner:
         self._connected = True
         if self._plan.mode is not None:
             await self._page.request("set", SetParams(mode=self._plan.mode))
+        wanted = self._plan.resume
+        if wanted is None:
+            return
+        try:
+            if wanted == "newest":
+                answer = await self._page.request("sessions")
+                found = SessionsResult.model_validate(answer).sessions
+                wanted = found[0].session_id if found else "own"
+            params = ResumeParams(session_id=None if wanted == "own" else wanted)
+            resumed = ResumeResult.model_validate(await self._page.request("resume", params))
+        except WireTimeout:
+            raise
+        except WireError as error:
+            raise SettingsError(str(error)) from error
+        self._page.session_id = resumed.session_id
+        self._write(f"{resumed.text}\n")
 
     def _next(self, ran: set[str]) -> NotebookNode | None:
         """The first code cell not run yet; what the agent inserted and ran counts as run."""
@@ -245,6 +272,8 @@ class _Runner:
 
     def _on_event(self, event: Event) -> None:
         self._events.append(event)
+        if self._plan.on_event is not None:
+            self._plan.on_event(event)
         if self._stream is None:
             self._stream = StreamingText(self._write)
         self._stream.emit(event)
@@ -287,11 +316,29 @@ def tally(outcome: Outcome) -> str:
     )
 
 
-def as_json(outcome: Outcome) -> str:
-    return json.dumps(
+def event_line(event: Event) -> str:
+    """An event as a line of JSON, without what only a button may know."""
+    value = event.model_dump(mode="json")
+    if "nonce" in value:
+        value["nonce"] = ""
+    return _line(value)
+
+
+def outcome_line(outcome: Outcome, notebook: Path | None = None) -> str:
+    """The last line of JSON: how it ended."""
+    return _line(
         {
+            "type": "outcome",
             "ok": outcome.ok,
             "problems": outcome.problems,
-            "turns": [turn.model_dump(mode="json") for turn in outcome.turns],
+            "turns": len(outcome.turns),
+            "completed": sum(turn.end is RunEnd.COMPLETED for turn in outcome.turns),
+            "session_id": outcome.session_id,
+            "notebook": None if notebook is None else str(notebook),
         }
     )
+
+
+def _line(value: dict[str, Any]) -> str:
+    # ASCII: whatever splits lines at odd characters must not split these.
+    return json.dumps(value, ensure_ascii=True) + "\n"
