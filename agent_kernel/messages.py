@@ -153,13 +153,14 @@ class TombstoneMessage(BaseMessage):
 
 
 class CompactBoundary(BaseMessage):
-    """Everything before this line is represented by the summary that follows it.
+    """Everything before this line is represented by the message that follows it.
 
-    ``kept``: uuids of earlier messages that are still sent as they are, after the summary.
+    That is a summary, or after a ``cut`` a word that something is left out. ``kept``: uuids of
+    earlier messages that are still sent as they are, after it.
     """
 
     type: Literal["compact_boundary"] = "compact_boundary"
-    trigger: Literal["manual", "auto", "reactive"] = "auto"
+    trigger: Literal["manual", "auto", "reactive", "cut"] = "auto"
     tokens_before: int = 0
     kept: tuple[str, ...] = ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
 
 from agent_kernel.context.api_rounds import (
     api_rounds,
@@ -37,6 +38,7 @@ KEPT_PROMPT_TOKENS = 5_000
 KEPT_ROUND_TOKENS = 10_000
 """What may stay beside a summary as it was said: the newest prompt, the newest round."""
 
+LEFT_OUT = "The oldest part of this conversation was left out here, because it no longer fits."
 OLDEST_CUT = "The oldest part of the conversation is no longer sent: it does not fit."
 LARGEST_CUT = "The largest results are sent in part only: they do not fit."
 
@@ -128,7 +130,7 @@ class Keeper:
         self._view.sync()
         messages = self._view.shaped()
         if len(api_rounds(messages)) > 1:
-            self._view.keep_only(without_head(messages))
+            self._replace_head("cut", self.tokens(), LEFT_OUT, without_head(messages))
             self._notice("context_cut", OLDEST_CUT)
             return True
         cut = cuts(messages)
@@ -176,18 +178,25 @@ class Keeper:
         kept = () if trigger == "manual" else _kept(messages)
         extra = await self._restored(messages, kept, trigger, summary)
         parts = [OPENING, summary] if trigger == "manual" else [OPENING, summary, GO_ON]
-        text = reminder("\n\n".join(parts))
-        self._log.add(
-            CompactBoundary(
-                uuid="",
-                trigger=trigger,
-                tokens_before=before,
-                kept=tuple(message.uuid for message in kept),
-            )
-        )
-        self._log.add(UserMessage(uuid="", is_meta=True, content=(TextBlock(text=text),)))
+        text = "\n\n".join(parts)
+        self._replace_head(trigger, before, text, kept)
         for attachment in extra:
             self._log.add(attachment)
+        self._view.sync()
+
+    def _replace_head(
+        self,
+        trigger: CompactTrigger | Literal["cut"],
+        before: int,
+        text: str,
+        kept: Sequence[Message],
+    ) -> None:
+        """Written down, so that a resumed conversation sends the same."""
+        uuids = tuple(message.uuid for message in kept)
+        boundary = CompactBoundary(uuid="", trigger=trigger, tokens_before=before, kept=uuids)
+        self._log.add(boundary)
+        said = TextBlock(text=reminder(text))
+        self._log.add(UserMessage(uuid="", is_meta=True, content=(said,)))
         self._view.sync()
 
     async def _restored(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from agent_kernel.context.api_rounds import Replacements, replaced
 from agent_kernel.context.boundary import after_boundary, is_sent, snipped
 from agent_kernel.context.normalise import Normaliser
@@ -32,7 +30,6 @@ class View:
         self._run: ContextRun | None = None
         self._seen = 0
         self._messages: list[Message] = []
-        self._hidden: set[str] = set()
         self._outdated: set[str] = set()
         self._replaced: dict[str, tuple[ResultContent, ...]] = {}
         self._stale = StaleResults()
@@ -99,13 +96,6 @@ class View:
         self._replaced.update(contents)
         self._renormalise()
 
-    def keep_only(self, messages: Iterable[Message]) -> None:
-        """Send nothing else of what is there now."""
-        kept = {message.uuid for message in messages}
-        self._hidden.update(m.uuid for m in self._messages if m.uuid not in kept)
-        self._outdated = {message.uuid for message in self._messages}
-        self._rebuild()
-
     # -- inside
 
     def _add(self, message: Message) -> None:
@@ -120,7 +110,7 @@ class View:
         boundary = next((m for m in reversed(log) if isinstance(m, CompactBoundary)), None)
         if boundary is not None:
             self._outdated.update(boundary.kept)
-        self._messages = [m for m in snipped(after_boundary(log)) if m.uuid not in self._hidden]
+        self._messages = snipped(after_boundary(log))
         canonical = self._run.canonical if self._run else lambda name: name
         self._stale = StaleResults(canonical)
         for message in self._messages:

@@ -95,7 +95,7 @@ class _Retelling:
                     self._user(message)
                 case AssistantMessage():
                     self._assistant(message)
-                case CompactBoundary():
+                case CompactBoundary() if message.trigger != "cut":
                     self._tell(
                         Compacted(
                             trigger=message.trigger,

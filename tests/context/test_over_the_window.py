@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_kernel.context.keeper import Keeper
+from agent_kernel.context.keeper import LEFT_OUT, Keeper
 from agent_kernel.context.window import WindowSettings
 from agent_kernel.events import Compacted, Notice
 from agent_kernel.messages import AssistantMessage, CompactBoundary, TextBlock, UserMessage
@@ -143,7 +143,31 @@ async def test_a_prompt_that_stays_too_long_ends_the_run_in_a_bounded_number_of_
     await loop.run("part 4")
     assert loop.end.end is RunEnd.PROMPT_TOO_LONG
     assert len(model_server.requests) - before <= 12
-    assert not any(isinstance(message, CompactBoundary) for message in loop.messages)
+    cuts = [m.trigger for m in loop.messages if isinstance(m, CompactBoundary)]
+    assert set(cuts) == {"cut"}
+
+
+async def test_what_was_left_out_stays_left_out_after_a_resume(
+    model_server: ScriptedServer,
+) -> None:
+    rules = [{"contains": f"part {n}", "reply": f"Part {n}."} for n in range(5)]
+    model_server.script(rules)
+    loop = huge_loop(model_server)
+    for n in range(4):
+        await loop.run(f"part {n}")
+    assert loop.keeper is not None
+    assert await loop.keeper.shrink_head()
+    assert loop.keeper.tokens() < 1_000
+    again = huge_loop(model_server)
+    for message in loop.messages:
+        again.conversation.add(message)
+    await loop.run("part 4")
+    await again.run("part 4")
+    first, second = (body["messages"] for body in model_server.requests[-2:])
+    assert first == second
+    assert LEFT_OUT in str(first)
+    assert "part 0" not in str(first)
+    assert "part 3" in str(first)
 
 
 async def test_a_prompt_that_is_itself_too_large_ends_with_the_blocking_limit(
