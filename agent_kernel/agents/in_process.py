@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from pydantic import JsonValue
+
 from agent_kernel.agent_types import SpawnSpec
 from agent_kernel.agents.reads import ReadMemory
 from agent_kernel.context.keeper import Keeper
@@ -27,12 +29,14 @@ from agent_kernel.events import (
     ToolStarted,
     UsageReported,
 )
+from agent_kernel.hooks.null import NullHooks
 from agent_kernel.loop.control import RunControl
 from agent_kernel.loop.conversation import Conversation
 from agent_kernel.loop.ports import Ports, QueryConfig
 from agent_kernel.loop.query import query
 from agent_kernel.messages import TextBlock
 from agent_kernel.model_types import SystemBlock
+from agent_kernel.protocols import HookOutcome, Hooks
 from agent_kernel.vocabulary import PermissionMode, RunEnd, strictest
 
 MAX_DEPTH = 3
@@ -60,6 +64,19 @@ class ChildControl(RunControl):
     @mode.setter
     def mode(self, mode: PermissionMode) -> None:
         self._own = mode
+
+
+@dataclass(frozen=True)
+class ChildHooks:
+    """The person's hooks, told which sub-agent it is (the ``Hooks`` seam)."""
+
+    hooks: Hooks
+    agent_id: str
+    agent_type: str
+
+    async def run(self, event: str, payload: dict[str, JsonValue]) -> HookOutcome:
+        payload = {**payload, "agent_id": self.agent_id, "agent_type": self.agent_type}
+        return await self.hooks.run(event, payload)
 
 
 @dataclass
@@ -110,7 +127,10 @@ class InProcessSpawner:
     async def _course(self, spec: SpawnSpec, child: str) -> AsyncGenerator[Event, None]:
         conversation = self._conversation(spec)
         control = ChildControl(self.control)
-        ports = replace(self.ports, gate=self.ports.gate.child(), keeper=None)
+        hooks: Hooks = ChildHooks(self.ports.hooks, child, spec.agent_type)
+        if spec.history is not None:
+            hooks = NullHooks()
+        ports = replace(self.ports, gate=self.ports.gate.child(), hooks=hooks)
         config = await self._config(spec, child)
         if spec.history is not None:
             # A single answer about what is given: nothing is added to it, nothing folded away.

@@ -16,6 +16,7 @@ from agent_kernel.events import (
     UsageReported,
 )
 from agent_kernel.model.scripted import ScriptedServer
+from agent_kernel.protocols import HookOutcome
 from agent_kernel.testing.approver import ScriptedApprover
 from agent_kernel.testing.tools import Behaviour, FakeGate, FakeInput, FakeTool
 from agent_kernel.tool_types import ToolContext, ToolResult
@@ -181,6 +182,25 @@ async def test_what_it_has_read_is_not_read_by_its_parent(model_server: Scripted
     )
     await loop.run("parent, go")
     assert loop.reads.digest("file:/a") is None
+
+
+async def test_hooks_are_told_that_it_is_a_sub_agent(model_server: ScriptedServer) -> None:
+    class Noting:
+        def __init__(self) -> None:
+            self.seen: list[tuple[str, object]] = []
+
+        async def run(self, event: str, payload: dict[str, Any]) -> HookOutcome:
+            self.seen.append((event, payload.get("agent_type")))
+            return HookOutcome()
+
+    hooks = Noting()
+    model_server.script([PARENT, CHILD])
+    spec = SpawnSpec(prompt="child", agent_type="explore")
+    loop = Loop(model_server, [FakeTool("Spawn", spawning(spec)), FakeTool("Look")], hooks=hooks)
+    await loop.run("parent, go")
+    stops = [seen for seen in hooks.seen if "top" in seen[0]]
+    assert stops == [("SubagentStop", "explore"), ("Stop", None)]
+    assert ("PreToolUse", "explore") in hooks.seen
 
 
 def _unmarked(body: dict[str, Any]) -> dict[str, Any]:
