@@ -79,6 +79,8 @@ def test_single_keys_pressed_on_an_approval_do_nothing_to_cells(
     lab.run(0)
     where: Locator = lab.turn(0) if place == "cell" else panel
     card = questions(where)
+    # A question takes no answer in its first moment.
+    expect(card.get_by_role("button", name="Allow once")).to_be_enabled()
     # Tab goes from a button to the next and to the exact text; a click stays where it was made.
     for focused in (
         card.get_by_role("button", name="Allow once"),
@@ -88,6 +90,7 @@ def test_single_keys_pressed_on_an_approval_do_nothing_to_cells(
     ):
         if focused.get_attribute("type") == "button":
             focused.focus()
+            expect(focused).to_be_focused()
         else:
             focused.click()
         for key in ("d", "d", "a", "x", "b", "m", "0", "0", "Shift+M"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
 
 from agent_kernel.model.scripted import ScriptedServer
@@ -23,6 +25,12 @@ from tests.browser.lab import Lab, LabServer
 
 SLEEPS = "import time\nprint('asleep')\ntime.sleep(600)"
 CHILD = "import subprocess\nchild = subprocess.Popen(['sleep', '600'])\nprint('child', child.pid)\n"
+
+
+def stopped(lab: Lab, index: int, end: str) -> None:
+    """The turn has ended, and its cell: what is run before that is dropped with a failed cell."""
+    ended(lab.turn(index), end)
+    expect(lab.prompt(index)).to_have_text(re.compile(r"\[\d+\]:"))
 
 
 def test_the_stop_button_ends_a_run_in_mid_stream_at_a_question_and_in_every_tool(
@@ -56,33 +64,32 @@ def test_the_stop_button_ends_a_run_in_mid_stream_at_a_question_and_in_every_too
     lab.run(0)
     expect(lab.turn(0)).to_contain_text("Begun.")
     interrupt(lab)
-    ended(lab.turn(0), "aborted_streaming")
+    stopped(lab, 0, "aborted_streaming")
     expect(lab.turn(0)).to_contain_text("Stopped by you")
-    expect(lab.prompt(0)).to_have_text("[1]:")
 
     lab.run(1)
     answer(lab.turn(1), "Allow once")
     expect(printed(lab, 1)).to_have_text("asleep\n")
     interrupt(lab)
-    ended(lab.turn(1), "aborted_tools")
+    stopped(lab, 1, "aborted_tools")
 
     lab.run(2)
     answer(lab.turn(2), "Allow once")
     expect(printed(lab, 6)).to_have_text("asleep\n")
     interrupt(lab)
-    ended(lab.turn(2), "aborted_tools")
+    stopped(lab, 2, "aborted_tools")
     expect(outputs(lab, 6).last).to_contain_text("KeyboardInterrupt")
 
     lab.run(3)
     answer(lab.turn(3), "Allow once")
     expect(printed(lab, 3)).to_contain_text("child")
     interrupt(lab)
-    ended(lab.turn(3), "aborted_tools")
+    stopped(lab, 3, "aborted_tools")
 
     lab.run(4)
     expect(questions(lab.turn(4))).to_be_visible()
     interrupt(lab)
-    ended(lab.turn(4), "aborted_tools")
+    stopped(lab, 4, "aborted_tools")
     expect(questions(lab.turn(4))).to_have_count(0)
     expect(lab.turn(4)).to_contain_text("Not answered: the turn was stopped")
 
@@ -113,5 +120,5 @@ def test_the_panels_stop_ends_a_program_that_code_of_the_agent_waits_for(
         answer(panel, "Allow once")
         expect(printed(lab, index)).to_have_text("begun\n")
         panel.locator(".ak-composer").get_by_role("button", name="Stop").click()
-        ended(lab.turn(index), "aborted_tools")
+        stopped(lab, index, "aborted_tools")
     expect(run(lab, 2)).to_contain_text("Quite well.")
