@@ -43,6 +43,7 @@ class NotebookSessions:
         """A page has said which session its notebook names, and where the notebook is."""
         self._named = named or self._named
         self._path = path or self._path
+        self.note()  # what this page is about to be told is what the pages know
 
     def own(self) -> SessionSummary | None:
         """The stored conversation that the notebook names."""

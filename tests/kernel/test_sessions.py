@@ -111,6 +111,7 @@ async def test_a_killed_kernel_loses_nothing_that_the_page_had_been_told(
         result = await resume(notebook)
         assert result.session_id == session_id
         assert "2 turns so far" in result.text
+        await notebook.until(lambda: notebook.page.sessions_heard == [session_id])
         one, two = (await snapshot(notebook)).runs
         assert one.end is RunEnd.COMPLETED
         assert two.end is RunEnd.ABORTED_TOOLS
