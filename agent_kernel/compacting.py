@@ -69,7 +69,7 @@ async def compaction(
     begun.control.close()
     for notice in begun.ledger.take_notices():
         yield notice
-    yield RunFinished(
+    finished = RunFinished(
         end=end,
         turns=sum(isinstance(event, UsageReported) for event in told),
         text=text if end is RunEnd.COMPLETED else "",
@@ -77,6 +77,7 @@ async def compaction(
         usage=tally.usage,
         cost_usd=tally.cost,
     )
+    yield book.totalled(finished)
 
 
 def _run_of(config: QueryConfig, tell: Callable[[Event], None] | None = None) -> ContextRun:
