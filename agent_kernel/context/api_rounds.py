@@ -42,15 +42,21 @@ def without_head(messages: Sequence[Message], share: float = 0.25) -> list[Messa
     So does what the person said last: without it nobody knows what to do.
     """
     rounds = api_rounds(messages)
-    enough = share * sum(estimate_message(message) for message in messages)
+    enough = share * sum(_weight(message) for message in messages)
     freed = 0
     while len(rounds) > 1 and freed < enough:
-        freed += sum(estimate_message(message) for message in rounds.pop(0))
+        freed += sum(_weight(message) for message in rounds.pop(0))
     rest = [message for group in rounds for message in group]
     prompt = newest_prompt(messages)
     if prompt is not None and prompt not in rest:
         rest.insert(0, prompt)
     return rest
+
+
+def _weight(message: Message) -> int:
+    """Our own words at the head come back after each cut, so leaving them out frees nothing."""
+    own = isinstance(message, UserMessage) and message.is_meta
+    return 0 if own else estimate_message(message)
 
 
 def newest_prompt(messages: Sequence[Message]) -> UserMessage | None:
