@@ -37,6 +37,7 @@ from agent_kernel.loop.query import query
 from agent_kernel.messages import TextBlock
 from agent_kernel.model_types import SystemBlock
 from agent_kernel.protocols import HookOutcome, Hooks
+from agent_kernel.tools.files_read import files_read
 from agent_kernel.vocabulary import PermissionMode, RunEnd, strictest
 
 MAX_DEPTH = 3
@@ -137,7 +138,13 @@ class InProcessSpawner:
             keeper: ContextKeeper = PlainKeeper(conversation)
             ports = replace(ports, attachments=())
         else:
-            keeper = Keeper(conversation, hooks=ports.hooks, settings=self.window)
+            keeper = Keeper(
+                conversation,
+                hooks=ports.hooks,
+                settings=self.window,
+                restore=files_read,
+                on_compact=ports.reset_attachments,
+            )
         ports = replace(ports, keeper=keeper)
         config = with_spawner(
             config, ports, conversation, control, window=self.window, depth=self.depth + 1

@@ -19,6 +19,7 @@ from agent_kernel.vocabulary import SkillInfo
 from agent_kernel.wire import ModelStatus
 
 if TYPE_CHECKING:
+    from agent_kernel.events import RunFinished
     from agent_kernel.jupyter.sessions import NotebookSessions
     from agent_kernel.session import AgentSession
 
@@ -38,6 +39,10 @@ class CommandHost(Protocol):
 
     @property
     def sessions(self) -> NotebookSessions: ...
+
+    async def compact(self, focus: str) -> RunFinished:
+        """Summarise the conversation as a run of its own, which can be stopped like any other."""
+        ...
 
     def facts(self) -> Sequence[tuple[str, str]]:
         """What the front end can do, as lines of "name", "what"."""

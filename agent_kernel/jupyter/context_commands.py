@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from typing import TYPE_CHECKING
-
-from agent_kernel.events import RunFinished
 
 if TYPE_CHECKING:
     from agent_kernel.compacting import ContextReport
@@ -16,14 +13,9 @@ BAR = 40
 
 async def compact(host: CommandHost, focus: str) -> str:
     """Summarise now; ``focus`` says what must be kept."""
-    last = None
-    try:
-        async with aclosing(host.session.compact(focus, origin="cell")) as events:
-            async for event in events:
-                last = event
-    except RuntimeError as error:
-        return str(error)
-    assert isinstance(last, RunFinished)  # noqa: S101 - it always comes last
+    if host.session.running is not None:
+        return "A run is on in this session; stop it first."
+    last = await host.compact(focus)
     return last.text or last.detail
 
 

@@ -130,6 +130,10 @@ class Endpoint:
 
     async def command(self, params: wire.CommandParams) -> wire.CommandResult:
         host = self._host
+        if params.name == "compact" and host.session.running is None:
+            # A run like any other, which may take longer than a page waits for an answer.
+            order = Order("", origin="panel", notebook_path=self._path, compact=params.args)
+            return wire.CommandResult(run_id=await self._start(order))
         try:
             text = await commands.run(host, params.name, params.args)
             if params.name == "mode" and params.args.strip():

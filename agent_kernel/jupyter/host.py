@@ -134,6 +134,10 @@ class KernelHost:
             self.thread.submit(self._mend(ticket.run_id, cell_id, were_there))
         return finished
 
+    async def compact(self, focus: str) -> RunFinished:
+        """Summarise the conversation; on the agent loop, and never from inside a run."""
+        return await self.runs.follow(Ticket(Order("", compact=focus), None))
+
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the agent thread and wait, doing jobs. Interrupts cancel it."""
         future = self.thread.submit(coroutine, context=contextvars.copy_context())

@@ -12,7 +12,7 @@ import concurrent.futures
 import contextlib
 import contextvars
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,7 +33,10 @@ STOP_LIMIT = 1.0  # seconds from the interrupt to the end of the cell
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked for. ``resume``: the session to go on with; empty: the notebook's own."""
+    """What is asked for. ``resume``: the session to go on with; empty: the notebook's own.
+
+    ``compact``: no prompt, but a summary of the conversation that keeps what this says.
+    """
 
     prompt: str
     origin: Origin = "cell"
@@ -46,6 +49,7 @@ class Order:
     resume: str | None = None
     command: tuple[str, str] | None = None
     schema: object = None
+    compact: str | None = None
 
 
 @dataclass(eq=False)
@@ -209,17 +213,7 @@ class Runs:
         finished: Event | None = None
         self._active.append(ticket)
         try:
-            stream = session.run(
-                order.prompt,
-                origin=order.origin,
-                cell_id=order.cell_id,
-                notebook_path=order.notebook_path,
-                mode=order.mode,
-                model=order.model,
-                max_turns=order.max_turns,
-                command=order.command,
-                schema=order.schema,
-            )
+            stream = _stream(session, order)
             async with contextlib.aclosing(stream) as events:
                 async for event in events:
                     if ticket.run_id is None:
@@ -244,3 +238,19 @@ class Runs:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # told as the run's last event already
+
+
+def _stream(session: AgentSession, order: Order) -> AsyncGenerator[Event, None]:
+    if order.compact is not None:
+        return session.compact(order.compact, origin=order.origin, cell_id=order.cell_id)
+    return session.run(
+        order.prompt,
+        origin=order.origin,
+        cell_id=order.cell_id,
+        notebook_path=order.notebook_path,
+        mode=order.mode,
+        model=order.model,
+        max_turns=order.max_turns,
+        command=order.command,
+        schema=order.schema,
+    )

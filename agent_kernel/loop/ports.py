@@ -43,6 +43,11 @@ class Ports:
     attachments: tuple[AttachmentSource, ...] = ()
     keeper: ContextKeeper | None = None
 
+    def reset_attachments(self) -> None:
+        """After a compact everything counts as unseen."""
+        for source in self.attachments:
+            source.reset()
+
 
 @dataclass(frozen=True)
 class QueryConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -11,6 +12,7 @@ import pytest
 
 from agent_kernel import wire
 from agent_kernel.model.scripted import ScriptedServer
+from agent_kernel.vocabulary import RunEnd
 from tests.support.kernels import Notebook, kernel
 
 pytestmark = pytest.mark.kernel
@@ -63,9 +65,32 @@ async def test_the_conversation_is_summarised_and_goes_on(
     sent = str(server.requests[-1]["messages"])
     assert "We said hello." in sent
     assert "Hello to you." not in sent
-    # The panel uses the same table.
-    assert (await command(notebook, "compact")).startswith("Summarised: ")
+    # The panel uses the same table; there a summary is a run that it shows.
     assert "tokens that" in await command(notebook, "context")
+    since = notebook.mark()
+    params = wire.CommandParams(name="compact", args="")
+    found = await notebook.page.request("command", params)
+    finished = await notebook.finished(since)
+    assert finished.run_id == found["run_id"]
+    assert finished.text.startswith("Summarised: ")
+
+
+async def test_a_summary_asked_for_in_the_panel_can_be_stopped_there(
+    notebook: Notebook, server: ScriptedServer
+) -> None:
+    await notebook.run(notebook.agent("hello"))
+    step = {"wait_for": "held", "blocks": [{"text": "<summary>Late.</summary>"}]}
+    server.script([{"contains": "no longer fits and will", "steps": [step]}])
+    since = notebook.mark()
+    await notebook.page.request("command", wire.CommandParams(name="compact", args=""))
+    await asyncio.to_thread(server.reached, "held")
+    assert "A run is on" in await command(notebook, "compact")
+    await notebook.page.request("stop", wire.StopParams())
+    finished = await notebook.finished(since)
+    server.release("held")
+    assert finished.end is RunEnd.ABORTED_STREAMING
+    await notebook.run(notebook.agent("go on"))
+    assert "Hello to you." in str(server.requests[-1]["messages"])
 
 
 async def test_clear_begins_another_conversation_and_says_how_to_get_back(
