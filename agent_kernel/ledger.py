@@ -15,12 +15,24 @@ class Ledger:
 
     def __init__(self, session_id: str, store: SessionStore, *, clock: Clock, ids: Ids) -> None:
         self.session_id = session_id
-        self.saved = True
+        self._saved = True
+        self._checked = False
         self._store = store
         self._clock = clock
         self._ids = ids
         self._conversation: Conversation | None = None
         self._notices: list[Notice] = []
+
+    @property
+    def saved(self) -> bool:
+        """Whether all so far was saved; before the first message, whether it could be."""
+        if not self._checked:
+            self._checked = True
+            try:
+                self._store.check()
+            except StoreError as error:
+                self._unsaved(error)
+        return self._saved
 
     def conversation(self) -> Conversation:
         """With what was stored. Afterwards ``session_id`` may be a fork's, and a notice says so."""
@@ -59,11 +71,12 @@ class Ledger:
         except StoreError as error:
             self._unsaved(error)
         else:
-            self.saved = True
+            self._saved = self._checked = True
 
     def _unsaved(self, error: StoreError) -> None:
-        if self.saved:
-            self.saved = False
+        self._checked = True
+        if self._saved:
+            self._saved = False
             self.warn("not_saved", f"This conversation is not being saved: {error}")
 
     def warn(self, code: str, text: str) -> None:

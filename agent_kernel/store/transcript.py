@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -113,6 +114,15 @@ class TranscriptStore:
         lock = self._locks.pop(session_id, None)
         if lock is not None:
             lock.release()
+
+    def check(self) -> None:
+        """Try to write where the folder is or would be made."""
+        try:
+            there = next(path for path in (self._folder, *self._folder.parents) if path.exists())
+            with tempfile.TemporaryFile(dir=there):
+                pass
+        except OSError as error:
+            raise _failure(error) from error
 
     def append(self, session_id: str, message: Message) -> None:
         """One message, handed to the system when this returns."""

@@ -28,6 +28,8 @@ def _message(text: str) -> UserMessage:
 def check_session_store(make: Callable[[], SessionStore]) -> None:
     """``make`` returns a store that sees what an earlier one of the same kind wrote."""
     store = make()
+    store.check()
+    assert store.list() == ()
     opened = store.open("first")
     assert opened.session_id == "first"
     assert opened.messages == ()

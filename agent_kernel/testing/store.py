@@ -28,6 +28,10 @@ class MemoryStore:
     def close(self, session_id: str) -> None:
         del session_id
 
+    def check(self) -> None:
+        if self.broken:
+            raise StoreError("The session folder cannot be written.")
+
     def append(self, session_id: str, message: Message) -> None:
         if self.broken:
             raise StoreError("The session folder cannot be written.")

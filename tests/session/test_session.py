@@ -242,6 +242,7 @@ async def test_a_home_that_cannot_be_written_does_not_stop_the_session(
     (tmp_path / "file").write_text("in the way")
     model_server.script([{"contains": "hi", "reply": "Hello."}])
     session = make(tools=(), settings=model_server.settings(tmp_path, home=tmp_path / "file"))
+    assert session.snapshot().saved is False  # a page says so before the first prompt
     events = await run(session, "hi")
     assert [e.code for e in events if isinstance(e, Notice)] == ["not_saved"]
     assert session.snapshot().saved is False
