@@ -8,11 +8,15 @@ from pathlib import Path
 
 from agent_kernel.settings.home import private_folder
 from agent_kernel.store.lines import RunLine, encode_run, read_runs
-from agent_kernel.store.side import Side
+from agent_kernel.store.side import Side, Sparing
 from agent_kernel.wire import RunSnapshot
 
 TAIL_BYTES = 4_000_000
 """How much of the file's end is read: what a panel shows of a resumed session."""
+
+
+SIDE_CHARS = 8_000_000
+"""Of long texts and pictures that are shown again."""
 
 
 class RunFile:
@@ -47,9 +51,11 @@ class RunFile:
                 file.seek(max(0, size - TAIL_BYTES))
                 if size > TAIL_BYTES:
                     file.readline()  # the rest of a line that began before
-                return read_runs(file, self._side)
+                lines = file.readlines()
         except OSError:
             return []
+        # The newest first: they are the ones that are looked at.
+        return read_runs(reversed(lines), Sparing(self._side, SIDE_CHARS))[::-1]
 
     def copy_from(self, other: RunFile, session_id: str) -> None:
         """What a fork shows of the runs before it. Raises ``OSError``."""

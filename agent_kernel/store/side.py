@@ -25,8 +25,8 @@ class Side(Protocol):
         """The text, or what stands for it in the line."""
         ...
 
-    def get(self, value: dict[str, Any]) -> str | None:
-        """The text a reference stands for; None for any other object."""
+    def get(self, value: dict[str, Any]) -> Any:
+        """What a reference stands for; None for an object that is no reference."""
         ...
 
 
@@ -67,6 +67,28 @@ class SideFiles:
         except (OSError, UnicodeDecodeError):
             self.missing += 1
             return f"{_head(value)} [the rest of this is no longer there]"
+
+
+class Sparing:
+    """References of ``side`` up to so many characters; after that beginnings, and no pictures."""
+
+    def __init__(self, side: Side, limit: int) -> None:
+        self._side = side
+        self._left = limit
+
+    def put(self, text: str) -> Any:
+        return self._side.put(text)
+
+    def get(self, value: dict[str, Any]) -> Any:
+        """As the other's, as long as there is room."""
+        if self._left <= 0:
+            if value.get("type") == "image" and isinstance(value.get("data"), dict):
+                return {"type": "text", "text": "[picture not shown again]"}
+            head = _head(value)
+            return None if head is None else f"{head} […]"
+        text = self._side.get(value)
+        self._left -= len(text) if isinstance(text, str) else 0
+        return text
 
 
 def _head(value: dict[str, Any]) -> str | None:

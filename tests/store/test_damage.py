@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_kernel.events import TextDelta, ToolFinished
 from agent_kernel.messages import (
     ImageBlock,
     Message,
@@ -25,6 +26,7 @@ from agent_kernel.store.lock import SessionLock
 from agent_kernel.store.side import LONGEST
 from agent_kernel.store.transcript import TranscriptStore
 from agent_kernel.testing.clock import CountingIds, FakeClock
+from agent_kernel.wire import RunSnapshot
 
 
 def user(text: str, uuid: str = "") -> UserMessage:
@@ -153,6 +155,27 @@ def test_a_reference_names_no_file_elsewhere(folder: Path, tmp_path: Path) -> No
     with (folder / "s.jsonl").open("ab") as file:
         file.write(json.dumps({"v": 1, "message": message}).encode() + b"\n" + B)
     assert texts(store.load("s")) == ["b"]
+
+
+def test_of_many_large_results_only_the_newest_are_shown_again(folder: Path) -> None:
+    store = make(folder)
+    store.open("s")
+    picture = ImageBlock(media_type="image/png", data="A" * 5_000_000)
+    for number in range(4):
+        done = ToolFinished(tool_use_id=f"t{number}", status="ok", content=(picture,))
+        long = TextDelta(message_id="m", index=0, text=f"{number}" * 100_000)
+        run = RunSnapshot(run_id=f"run_{number}", events=(done, long), seq=2)
+        store.keep_run("s", run, until="")
+    runs = store.runs("s", ())
+    assert [run.run_id for run in runs] == ["run_0", "run_1", "run_2", "run_3"]
+    shown = [event.content for run in runs for event in run.events[:1]]  # type: ignore[union-attr]
+    assert shown[3] == shown[2] == (picture,)
+    assert shown[0] == (TextBlock(text="[picture not shown again]"),)
+    (_, cut), (_, whole) = runs[0].events, runs[3].events
+    assert isinstance(cut, TextDelta)
+    assert isinstance(whole, TextDelta)
+    assert len(whole.text) == 100_000
+    assert cut.text == "0" * 200 + " […]"
 
 
 def test_a_fork_has_its_own_side_files(folder: Path) -> None:
