@@ -36,13 +36,14 @@ def api_rounds(messages: Iterable[Message]) -> list[list[Message]]:
     return rounds if rounds[0] else rounds[1:]
 
 
-def without_head(messages: Sequence[Message], share: float = 0.25) -> list[Message]:
+def without_head(messages: Sequence[Message], share: float = 0.25) -> list[Message] | None:
     """Without the oldest rounds, about that share of the tokens; the newest one always stays.
 
-    So does what the person said last: without it nobody knows what to do.
+    So does what the person said last: without it nobody knows what to do. None: nothing can go.
     """
     rounds = api_rounds(messages)
-    enough = share * sum(_weight(message) for message in messages)
+    whole = sum(_weight(message) for message in messages)
+    enough = share * whole
     freed = 0
     while len(rounds) > 1 and freed < enough:
         freed += sum(_weight(message) for message in rounds.pop(0))
@@ -50,7 +51,7 @@ def without_head(messages: Sequence[Message], share: float = 0.25) -> list[Messa
     prompt = newest_prompt(messages)
     if prompt is not None and prompt not in rest:
         rest.insert(0, prompt)
-    return rest
+    return rest if sum(_weight(message) for message in rest) < whole else None
 
 
 def _weight(message: Message) -> int:

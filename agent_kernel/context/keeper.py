@@ -129,8 +129,9 @@ class Keeper:
     async def shrink_head(self) -> bool:
         self._view.sync()
         messages = self._view.shaped()
-        if len(api_rounds(messages)) > 1:
-            self._replace_head("cut", self.tokens(), LEFT_OUT, without_head(messages))
+        rest = without_head(messages)
+        if rest is not None:
+            self._replace_head("cut", self.tokens(), LEFT_OUT, rest)
             self._notice("context_cut", OLDEST_CUT)
             return True
         cut = cuts(messages)

@@ -10,7 +10,6 @@ from importlib.resources import files
 
 from agent_kernel.agent_types import SpawnSpec
 from agent_kernel.context.api_rounds import (
-    api_rounds,
     cuts,
     replaced,
     without_head,
@@ -100,8 +99,9 @@ async def summarise(
 
 def _smaller(messages: list[Message]) -> list[Message] | None:
     """Without the oldest rounds; then with the largest results cut; None: nothing can go."""
-    if len(api_rounds(messages)) > 1:
-        return without_head(messages)
+    rest = without_head(messages)
+    if rest is not None:
+        return rest
     cut = cuts(messages)
     return [replaced(message, cut) for message in messages] if cut else None
 

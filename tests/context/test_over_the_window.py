@@ -170,6 +170,27 @@ async def test_what_was_left_out_stays_left_out_after_a_resume(
     assert "part 3" in str(first)
 
 
+async def test_one_round_that_fills_a_small_window_is_cut_inside(
+    model_server: ScriptedServer,
+) -> None:
+    """Nothing older can go, so the result is sent in part; and the summary sees it in part too."""
+    fault = {"status": 400, "message": "no", "times": 99}
+    broken = {"contains": "no longer fits and will", "steps": [{"fault": fault, "blocks": []}]}
+    model_server.script([broken, {"contains": "go", "steps": [fetch("f1"), [{"text": "Ok."}]]}])
+    tool = FakeTool("Fetch", says("x" * 190_000), read_only=True, max_result_chars=10**7)
+    loop = Loop(model_server, [tool], window=WindowSettings(size=60_000))
+    loop.keeper = Keeper(loop.conversation, settings=loop.window)
+    await loop.run("go")
+    assert loop.end.end is RunEnd.COMPLETED
+    first, summary, last = model_server.requests
+    assert asked_for_summary(summary)
+    assert text_size(last) < 5_000
+    assert "the rest was left out because nothing more fits" in str(last)
+    assert text_size(first) < 500
+    codes = [e.code for e in loop.events if isinstance(e, Notice)]
+    assert codes == ["context_low", "compact_failed", "context_cut"]
+
+
 async def test_a_prompt_that_is_itself_too_large_ends_with_the_blocking_limit(
     model_server: ScriptedServer,
 ) -> None:
