@@ -66,7 +66,7 @@ def seconds(do: Callable[[], object], times: int = 3) -> float:
     return best
 
 
-def test_resume_of_a_hundred_thousand_messages_costs_little_more_than_reading_their_json(
+def test_resume_of_a_hundred_thousand_messages_costs_hardly_more_than_reading_their_json(
     tmp_path: Path,
 ) -> None:
     made = store(tmp_path)
@@ -77,8 +77,8 @@ def test_resume_of_a_hundred_thousand_messages_costs_little_more_than_reading_th
 
     def bare() -> None:
         with path.open("rb") as file:
-            for line in file:
-                json.loads(line)
+            kept = [json.loads(line) for line in file]  # kept, as a conversation is
+        assert len(kept) == MANY + 1
 
     def resume() -> None:
         fresh = store(tmp_path)
@@ -88,8 +88,8 @@ def test_resume_of_a_hundred_thousand_messages_costs_little_more_than_reading_th
         fresh.close("s")
 
     plain, ours = seconds(bare, 2), seconds(resume, 2)
-    report(f"resume of {MANY:,} messages: {ours:.2f} s; their JSON alone: {plain:.2f} s")
-    assert ours <= 4 * plain
+    report(f"resume of {MANY:,} messages: {ours:.2f} s; their JSON alone, kept: {plain:.2f} s")
+    assert ours <= 1.5 * plain
 
 
 def test_a_message_costs_the_same_in_a_long_session_as_in_a_short_one(tmp_path: Path) -> None:
