@@ -69,7 +69,7 @@ export function Panel(props: PanelProps): JSX.Element {
           ) : state.connection === 'unavailable' ? (
             <TurnOn actions={actions} />
           ) : null}
-          {ready && state.model?.offline ? <SetKey actions={actions} model={state.model} /> : null}
+          {ready && state.model?.offline ? <SetKey actions={actions} /> : null}
           {ready && state.runs.length === 0 && state.offered ? (
             <Offer actions={actions} offered={state.offered} />
           ) : null}

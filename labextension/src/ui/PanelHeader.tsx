@@ -115,7 +115,8 @@ interface ModelPickerProps {
 }
 
 function ModelPicker({ state, models, onPick }: ModelPickerProps): JSX.Element | null {
-  const current = state.model?.model ?? '';
+  // Offline, the model that is named is not the one that answers.
+  const current = state.model?.offline ? 'offline script' : (state.model?.model ?? '');
   const choices = [...new Set([current, ...(models ?? [])])].filter(model => model !== '');
   if (choices.length === 0) {
     return null;

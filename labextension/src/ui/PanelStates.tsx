@@ -1,7 +1,7 @@
 /** What the panel says when there is no conversation to show, or something is amiss. */
 import { useId, useState } from 'react';
 import type { JSX } from 'react';
-import type { ModelStatus, SessionSummary } from '../protocol/generated';
+import type { SessionSummary } from '../protocol/generated';
 import type { SessionActions } from './actions';
 import { useRequest } from './parts';
 
@@ -35,7 +35,7 @@ export function TurnOn({ actions }: WithActions): JSX.Element {
 }
 
 /** No model is set: a field and two lines. */
-export function SetKey({ actions, model }: WithActions & { model: ModelStatus }): JSX.Element {
+export function SetKey({ actions }: WithActions): JSX.Element {
   const id = useId();
   const [key, setKey] = useState('');
   const [saved, setSaved] = useState(false);
@@ -54,8 +54,7 @@ export function SetKey({ actions, model }: WithActions & { model: ModelStatus })
       }}
     >
       <label htmlFor={id}>
-        <strong>No model is set.</strong> Answers come from a script, not from a model
-        {model.model ? ` (${model.model})` : ''}.
+        <strong>No model is set.</strong> Answers come from a script, not from a model.
       </label>
       <div className="ak-row">
         <input

@@ -186,7 +186,7 @@ function Again({ label, prompt, actions }: { label: string; prompt: string; acti
 export function UsageLine({ run }: { run: RunState }): JSX.Element {
   const { usage } = run;
   const parts = [
-    run.offline ? `${run.model}, a script and not a model` : run.model,
+    run.offline ? 'offline script' : run.model,
     `${usage.turns} ${usage.turns === 1 ? 'turn' : 'turns'}`,
     usage.input > 0 ? `${tokens(usage.input)} in${usage.cached > 0 ? ` (${tokens(usage.cached)} cached)` : ''}` : '',
     usage.output > 0 ? `${tokens(usage.output)} out` : '',
