@@ -43,7 +43,7 @@ class FakeNotebook:
         self,
         cells: Sequence[CellContent] = (),
         *,
-        path: str = "/work/tour.ipynb",
+        path: str = "/home/me/tour.ipynb",
         running_cell_id: str | None = None,
         runs: Mapping[str, NotebookRunResult] | None = None,
     ) -> None:

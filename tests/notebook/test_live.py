@@ -206,9 +206,9 @@ async def test_a_cell_that_cannot_be_waited_for_gives_the_reason(page: PageOfDoc
 
 
 def test_the_servers_root_is_what_is_left_of_the_session_name() -> None:
-    assert server_root("/srv/work/a/nb.ipynb", "a/nb.ipynb") == Path("/srv/work")
-    assert server_root("/srv/work/a/nb.ipynb", "RTC:a/nb.ipynb") == Path("/srv/work")
-    assert server_root("/srv/work/a/nb.ipynb", "b/nb.ipynb") is None
+    assert server_root("/srv/jupyter/a/nb.ipynb", "a/nb.ipynb") == Path("/srv/jupyter")
+    assert server_root("/srv/jupyter/a/nb.ipynb", "RTC:a/nb.ipynb") == Path("/srv/jupyter")
+    assert server_root("/srv/jupyter/a/nb.ipynb", "b/nb.ipynb") is None
     assert server_root("nb.ipynb", "nb.ipynb") is None
 
 
