@@ -59,6 +59,7 @@ class KernelLink:
         self._controls: dict[str, asyncio.Future[Message]] = {}
         self._comms: dict[str, CommListener] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._sending: set[asyncio.Future[Any]] = set()
 
     def start(self) -> None:
         """Begin to read the channels; the client's have to be running."""
@@ -103,7 +104,7 @@ class KernelLink:
         identifier = message["header"]["msg_id"]
         self._executions[identifier] = execution
         try:
-            self._client.shell_channel.send(message)
+            self._send(self._client.shell_channel, message)
             reply = await execution.reply
             with contextlib.suppress(TimeoutError):  # an aborted request has no idle of its own
                 await asyncio.wait_for(asyncio.shield(execution.idle), 5)
@@ -118,7 +119,7 @@ class KernelLink:
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._controls[message["header"]["msg_id"]] = answer
         try:
-            self._client.control_channel.send(message)
+            self._send(self._client.control_channel, message)
             return (await asyncio.wait_for(answer, timeout))["content"]
         finally:
             self._controls.pop(message["header"]["msg_id"], None)
@@ -152,19 +153,35 @@ class KernelLink:
         identifier = uuid.uuid4().hex
         self._comms[identifier] = listener
         content = {"comm_id": identifier, "target_name": target, "data": data or {}}
-        self._client.shell_channel.send(self._message("comm_open", content, None, subshell_id))
+        self._send(
+            self._client.shell_channel, self._message("comm_open", content, None, subshell_id)
+        )
         return identifier
 
     def send_comm(
         self, comm_id: str, data: dict[str, Any], *, subshell_id: str | None = None
     ) -> None:
         content = {"comm_id": comm_id, "data": data}
-        self._client.shell_channel.send(self._message("comm_msg", content, None, subshell_id))
+        self._send(
+            self._client.shell_channel, self._message("comm_msg", content, None, subshell_id)
+        )
 
     def close_comm(self, comm_id: str, *, subshell_id: str | None = None) -> None:
         self._comms.pop(comm_id, None)
         content = {"comm_id": comm_id, "data": {}}
-        self._client.shell_channel.send(self._message("comm_close", content, None, subshell_id))
+        self._send(
+            self._client.shell_channel, self._message("comm_close", content, None, subshell_id)
+        )
+
+    def _send(self, channel: Any, message: Message) -> None:
+        """By the asynchronous socket itself.
+
+        The client's own ``send`` writes beside it, and takes the one signal of a message that came
+        at that moment: the reader would sleep on (zmq's descriptor tells of changes only).
+        """
+        sent = channel.socket.send_multipart(self._client.session.serialize(message))
+        self._sending.add(sent)
+        sent.add_done_callback(self._sending.discard)
 
     def _message(
         self,
@@ -231,7 +248,7 @@ class KernelLink:
         content = message["content"]
         text = await self.on_input(content["prompt"], bool(content.get("password")))
         reply = self._client.session.msg("input_reply", {"value": text}, parent=message)
-        self._client.stdin_channel.send(reply)
+        self._send(self._client.stdin_channel, reply)
 
 
 def _parent_id(message: Message) -> str:
